@@ -182,6 +182,8 @@ export class Agent {
   async close(): Promise<void> {
     this.#closed = true;
     while (this.#underWay.size > 0) await Promise.allSettled([...this.#underWay]);
+    for (const timer of this.#timers.values()) clearTimeout(timer);
+    this.#timers.clear();
     const handle = this.#handle;
     this.#handle = undefined;
     if (handle !== undefined) now(() => handle.free());
@@ -396,7 +398,7 @@ export class Agent {
     const { engine } = inside(this.#keep);
     const summarize = compaction === false || compaction?.summarize === false ? undefined : compaction?.summarize;
     const recall = async (conversation: string, query: string) => (await this.#hybrid?.recall(conversation, query).catch(() => "")) ?? "";
-    const host = new Host({ model, tools, summarize, recall, heard: (event) => this.#heard(event), hold: (node) => claim(this.#keep, this.name, node) });
+    const host = new Host({ model, tools, summarize, recall, heard: (event) => this.#heard(event), hold: (node) => claim(this.#keep, node) });
     this.#handle = await run(() => engine.agent(json, host) as Promise<Handle>);
     return this.#handle;
   }
@@ -406,6 +408,8 @@ export class Agent {
     if (event.type === "began") {
       const { node } = event;
       const millis = this.#options.limits?.millis;
+      // A turn that ended with an error of the store has told nobody, and begins again here.
+      clearTimeout(this.#timers.get(node));
       if (millis !== undefined)
         this.#timers.set(
           node,

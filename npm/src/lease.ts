@@ -51,14 +51,17 @@ export class Leases {
       (this.#timer as { unref?: () => void }).unref?.();
     }
     return async () => {
-      this.#held.delete(token);
-      if (this.#held.size === 0) {
-        clearInterval(this.#timer);
-        this.#timer = undefined;
-      }
+      this.#drop(token);
       // A lease that somebody took over is not released: its token is gone. One that cannot be released stands still, and is taken over.
       await this.#commit({ present: [token], deletes: [token, claim] }).catch(() => undefined);
     };
+  }
+
+  #drop(token: string): void {
+    this.#held.delete(token);
+    if (this.#held.size > 0) return;
+    clearInterval(this.#timer);
+    this.#timer = undefined;
   }
 
   async #take(claim: string, token: string): Promise<void> {
@@ -86,13 +89,13 @@ export class Leases {
     }
   }
 
-  /** Counts up in all tokens at once, or, if one was taken over, in each that is left. */
+  /** Counts up in all tokens at once, or, if one was taken over, in each that is left. One that was taken over is held no longer. */
   async #beat(): Promise<void> {
     const count = bytes(String((this.#count += 1)));
     const beat = (tokens: string[]) => this.#commit({ present: tokens, puts: tokens.map((token) => [token, count]) });
     const tokens = [...this.#held];
     if (tokens.length === 0 || (await beat(tokens).catch(() => true))) return;
-    for (const token of tokens) await beat([token]).catch(() => undefined);
+    for (const token of tokens) if (!(await beat([token]).catch(() => true))) this.#drop(token);
   }
 
   /** Commits; gives whether the conditions held. */

@@ -119,8 +119,9 @@ export class Threadkeep {
   }
 
   /**
-   * Deletes everything of a scope for good, its mailboxes' numbers too. It leaves an adapter of yours open. A keep that has the scope open finds it
-   * empty and hears `cleared`: what it writes from then on is new, and what it was about to add to a deleted conversation fails.
+   * Deletes everything of a scope for good, its mailboxes' numbers too. An adapter of yours stays open. One that a function gave is closed, unless a
+   * keep has it open. A keep that has the scope open finds it empty: what it writes from then on is new, and what it was about to add to a deleted
+   * conversation fails. With an adapter, it hears `cleared` only if it was opened with the same `name`.
    *
    * @throws ThreadkeepError `bad-request`; as {@link open}
    *

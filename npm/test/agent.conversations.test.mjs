@@ -1,15 +1,9 @@
 // Conversations of an agent: found again by their name, answered at the same time, each in order, and nothing twice.
 import assert from "node:assert/strict";
-import { spawn } from "node:child_process";
-import { mkdtemp, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { test } from "node:test";
-import { fileURLToPath, pathToFileURL } from "node:url";
 import { mapAdapter } from "./support/adapters.mjs";
 import { all, boxOf, calls, script, setUp } from "./support/agents.mjs";
 import { Threadkeep, countTokens, createAgent, memory, rejects, texts } from "./support/expect.mjs";
-import { installed } from "./support/installed.mjs";
 
 const pause = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
 const echo = async ({ messages }) => `to ${messages.at(-1).content}`;
@@ -186,51 +180,4 @@ test("after a stop the next prompt has nothing in the assistant's mouth but its 
   assert.deepEqual(words, ["Half a"]);
   assert.doesNotMatch(JSON.stringify(model.requests[1].payload), /LLM_ERROR/);
   await keep.close();
-});
-
-/** Kills of each of the two processes; 10 each for the long form. */
-const KILLS = Number(process.env.THREADKEEP_AGENT_KILLS ?? 3);
-
-test("two processes that are killed again and again answer everything once, and in order", { timeout: 300_000 }, async (context) => {
-  const folder = await mkdtemp(join(tmpdir(), "threadkeep-agents-"));
-  const path = join(folder, "keep.db");
-  const { sqliteStore } = await import(pathToFileURL(join(installed, "dist/stores/sqlite.js")).href);
-  const keep = await Threadkeep.open({ storage: await sqliteStore({ path }), encoding: "estimate" });
-  const [conversations, rounds] = [10, 4];
-  for (let round = 0; round < rounds; round += 1)
-    for (let at = 0; at < conversations; at += 1) await keep.mailbox("ann").send({ to: "lal", content: `question ${round} of ${at}`, conversation: `c${at}` });
-  let [asked, killed] = [0, 0];
-  const worker = async (kills) => {
-    for (let round = 0; ; round += 1) {
-      const child = spawn(process.execPath, [fileURLToPath(new URL("support/agent-worker.mjs", import.meta.url)), installed, path]);
-      let [out, errors] = ["", ""];
-      child.stdout.on("data", (data) => (out += data));
-      child.stderr.on("data", (data) => (errors += data));
-      // Not `exit`: what it wrote may come after that.
-      const ended = new Promise((resolve) => child.on("close", resolve));
-      if (round < kills) {
-        while (!out.includes("asked") && child.exitCode === null) await pause(5);
-        await pause(Math.random() * 120);
-        if (child.kill("SIGKILL")) killed += 1;
-      }
-      const code = await ended;
-      asked += out.split("asked").length - 1;
-      if (code === 0) return assert.match(out, /done/);
-      assert.ok(code === null, `the process ended with ${code}: ${errors}`);
-    }
-  };
-  try {
-    await Promise.all([worker(KILLS), worker(KILLS)]);
-    const answers = (await boxOf(keep, "ann")).filter(({ from }) => from === "lal");
-    assert.equal(answers.length, conversations * rounds);
-    assert.equal(new Set(answers.map(({ replyTo }) => replyTo)).size, answers.length, "nothing twice");
-    for (let at = 0; at < conversations; at += 1) {
-      const wanted = Array.from({ length: rounds }, (_, round) => [`question ${round} of ${at}`, `answer to question ${round} of ${at}`]).flat();
-      assert.deepEqual(await read(keep, `c${at}`), wanted);
-    }
-    context.diagnostic(`${answers.length} answers, the model was asked ${asked} times, ${killed} kills`);
-  } finally {
-    await keep.close();
-    await rm(folder, { recursive: true, force: true });
-  }
 });

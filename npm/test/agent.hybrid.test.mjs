@@ -2,9 +2,11 @@
 // And who summarises its histories.
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { mapAdapter } from "./support/adapters.mjs";
 import { all, script } from "./support/agents.mjs";
-import { createAgent, memory as inMemory, rejects } from "./support/expect.mjs";
-import { hybrid, listService, until } from "./support/services.mjs";
+import { Threadkeep, createAgent, memory as inMemory, rejects } from "./support/expect.mjs";
+import { hybrid, listService } from "./support/services.mjs";
+import { until } from "./support/until.mjs";
 
 test("an agent over a hybrid quotes what the service remembers, and tells it of its turns", { timeout: 30_000 }, async () => {
   const keep = await inMemory({ encoding: "estimate" });
@@ -40,6 +42,30 @@ test("an agent over a hybrid quotes what the service remembers, and tells it of 
     "bad-request",
     /hybrid/,
   );
+  await keep.close();
+});
+
+test("a conversation whose first turn a crash interrupted is sent by the next hybrid", { timeout: 30_000 }, async () => {
+  const records = new Map();
+  const service = listService();
+  let gone = false;
+  const pause = () => (gone ? new Promise(() => {}) : undefined);
+  const open = () => Threadkeep.open({ storage: mapAdapter({ records, pause }), encoding: "estimate" });
+  const model = script(() => new Promise(() => {}));
+  const agent = createAgent({ keep: hybrid({ keep: await open(), memory: service }), model });
+  agent.send("I am Ann.", { conversation: "ann-42" }).catch(() => undefined);
+  await until(() => model.requests.length === 1);
+  // The program is gone; what it stored is there.
+  gone = true;
+  const stored = new Map(records);
+  const keep = await Threadkeep.open({ storage: mapAdapter({ records: stored }), encoding: "estimate" });
+  const next = hybrid({ keep, memory: service });
+  await next.sync();
+  assert.deepEqual(
+    service.told.map(({ text }) => text),
+    ["I am Ann."],
+  );
+  await next.close();
   await keep.close();
 });
 

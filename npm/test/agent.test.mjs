@@ -5,11 +5,10 @@ import { test } from "node:test";
 import { mapAdapter } from "./support/adapters.mjs";
 import { all, boxOf, calls, lal, said, script, setUp } from "./support/agents.mjs";
 import { Threadkeep, createAgent, memory, rejects } from "./support/expect.mjs";
+import { inChild } from "./support/installed.mjs";
+import { until } from "./support/until.mjs";
 
 const kinds = (events) => events.map(({ type }) => type);
-const until = async (condition) => {
-  while (!(await condition())) await new Promise((resolve) => setTimeout(resolve, 2));
-};
 const never = () => new Promise(() => {});
 
 test("a turn gives its events in order, and what it came to", async () => {
@@ -410,6 +409,38 @@ test("limits on steps, tokens and time end a turn with words", async () => {
   }
 });
 
+test("a turn that the store ended leaves no time limit behind, neither for its next beginning nor for the process", { timeout: 60_000 }, async () => {
+  const storage = mapAdapter();
+  const { commit } = storage;
+  let fails = false;
+  storage.commit = async (all) => {
+    // The claim is given back all the same.
+    if (fails && !all.deletes.some((key) => key.startsWith("x/agents/"))) throw Object.assign(new Error("no disk today"), { code: "storage" });
+    return commit(all);
+  };
+  const keep = await Threadkeep.open({ storage, encoding: "estimate" });
+  const model = script(
+    () => ((fails = true), "lost"),
+    () => new Promise((resolve) => setTimeout(resolve, 900, "there it is")),
+  );
+  const agent = lal(keep, model, { limits: { millis: 1_200 } });
+  await rejects(agent.send("hi", { messageId: "m1" }), "storage", /no disk today/);
+  fails = false;
+  await new Promise((resolve) => setTimeout(resolve, 700));
+  const { outcome, text } = await agent.resume("m1");
+  assert.deepEqual([outcome, text], ["answered", "there it is"]);
+  await keep.close();
+  const code = `import { Threadkeep, createAgent } from "threadkeep";
+    import { mapAdapter } from ${JSON.stringify(new URL("support/adapters.mjs", import.meta.url).href)};
+    const storage = mapAdapter();
+    const keep = await Threadkeep.open({ storage, encoding: "estimate" });
+    const model = async () => ((storage.commit = () => Promise.reject(new Error("no"))), "lost");
+    const agent = createAgent({ keep, model, limits: { millis: 100_000 } });
+    await agent.send("hi").catch((error) => console.log(error.code));
+    await agent.close();`;
+  assert.match(inChild(code, { timeout: 20_000 }), /storage|transient/);
+});
+
 test("another answer is a branch, and after a failure the model can go on", async () => {
   const { keep, agent } = await setUp(["blue", "grey", () => Promise.reject(new Error("no")), "as I was saying"]);
   const first = await agent.send("what colour is the sky?");
@@ -611,7 +642,7 @@ test("of two tabs one answers, and the other gets that answer", async (t) => {
   assert.ok(["from the other tab", "from this tab"].includes(text));
   assert.equal(slow.requests.length + model.requests.length, 1, "asked once");
   assert.equal((await boxOf(here, "ann")).length, 2);
-  assert.ok(asked.length > 0 && asked.every((name) => name.startsWith("threadkeep-agent-agent-tabs-lal/")), `${asked}`);
+  assert.ok(asked.length > 0 && asked.every((name) => name.startsWith("threadkeep-agent-agent-tabs-")), `${asked}`);
   if (slow.requests.length === 1) await began;
   await Promise.all([here.close(), there.close()]);
 });

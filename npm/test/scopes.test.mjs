@@ -409,7 +409,7 @@ test("instances of one scope hear of each other, and no other scope does", async
   await Promise.all([one, two, ...others].map((keep) => keep.close()));
 });
 
-test("agents of one name in two scopes work at the same time, each with its own memory", async () => {
+test("agents of one name in two scopes work at the same time, each with its own memory", { timeout: 20_000 }, async () => {
   const storage = mapAdapter();
   const prompts = [];
   let meet;
@@ -436,7 +436,10 @@ test("agents of one name in two scopes work at the same time, each with its own 
     return text;
   };
   assert.deepEqual(await Promise.all([ask("ann"), ask("bob")]), ["hello ann", "hello bob"]);
-  for (const [scope, prompt] of prompts) assert.doesNotMatch(prompt, scope === "ann" ? /bob/ : /ann/);
+  for (const [scope, prompt] of prompts) {
+    assert.ok(prompt.includes(`${scope}-7391`), prompt);
+    assert.doesNotMatch(prompt, scope === "ann" ? /bob/ : /ann/);
+  }
 });
 
 test("agents of two keeps of one folder answer each message once", async () => {

@@ -3,7 +3,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { ThreadkeepError, assistant, many, memory as keepInMemory, rejects, texts, user } from "./support/expect.mjs";
-import { MEMORY_ID, agentcore, agentcoreMemory, hybrid, until } from "./support/services.mjs";
+import { MEMORY_ID, agentcore, agentcoreMemory, hybrid } from "./support/services.mjs";
+import { until } from "./support/until.mjs";
 
 const operations = (handler, name) => handler.requests.filter(({ operation }) => operation === name);
 const slow = { timeout: 30_000 };

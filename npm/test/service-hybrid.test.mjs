@@ -6,7 +6,8 @@ import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 import { countTokens, Threadkeep, ThreadkeepError, assistant, many, memory as keepInMemory, rejects, texts, user } from "./support/expect.mjs";
 import { mapAdapter } from "./support/adapters.mjs";
-import { agentcoreMemory, formatMemories, hybrid, listService, until } from "./support/services.mjs";
+import { agentcoreMemory, formatMemories, hybrid, listService } from "./support/services.mjs";
+import { until } from "./support/until.mjs";
 
 const told = (service) => service.told.map(({ text }) => text);
 const LONG = 1e9;

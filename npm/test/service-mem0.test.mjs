@@ -11,7 +11,8 @@ import { pathToFileURL } from "node:url";
 import { Threadkeep, ThreadkeepError, assistant, many, memory as keepInMemory, rejects, texts, user } from "./support/expect.mjs";
 import { logAdapter } from "./support/adapters.mjs";
 import { installed, project, source } from "./support/installed.mjs";
-import { MemoryClient, hybrid, mem0, mem0Memory, until } from "./support/services.mjs";
+import { MemoryClient, hybrid, mem0, mem0Memory } from "./support/services.mjs";
+import { until } from "./support/until.mjs";
 
 const message = (id, content, role = "user") => ({ id, node: id, part: 0, createdAt: Date.UTC(2026, 2, 1), message: { role, content } });
 const batch = (thread, messages, more = {}) => ({ thread, token: `batch-${messages[0].id}`, messages, ...more });

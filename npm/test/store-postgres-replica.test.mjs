@@ -6,6 +6,7 @@ import pg from "pg";
 import { startProxy } from "./support/proxy.mjs";
 import { startPostgres, startStandby } from "./support/servers.mjs";
 import { bytes, change, postgresStore } from "./support/stores.mjs";
+import { until } from "./support/until.mjs";
 
 /** How many commits each scope makes while the primary ends. */
 const COMMITS = Number(process.env.THREADKEEP_FAILOVER_COMMITS ?? 60);
@@ -22,20 +23,14 @@ async function ask(server, text) {
   }
 }
 
-async function until(what, holds) {
-  for (let tries = 0; !(await holds()); tries += 1) {
-    assert.ok(tries < 600, what);
-    await sleep(50);
-  }
-}
-
 test("a primary that ends in mid-write: each acknowledged commit of each scope is at the standby", { timeout: 180_000 }, async (context) => {
   const primary = await startPostgres();
   let standby;
   let proxy;
   try {
     standby = await startStandby(primary);
-    await until("the standby follows", async () => (await ask(primary, "SELECT 1 FROM pg_stat_replication WHERE state = 'streaming'")).length === 1);
+    const counts = async (rows) => (await ask(primary, `SELECT 1 FROM pg_stat_replication WHERE ${rows}`)).length === 1;
+    await until(() => counts("state = 'streaming'"), "that the standby follows", 60_000);
     const warnings = [];
     const onWarning = ({ code, message }) => warnings.push([code, message]);
     const unconfirmed = await postgresStore({ connectionString: primary.connectionString, onWarning });
@@ -48,7 +43,7 @@ test("a primary that ends in mid-write: each acknowledged commit of each scope i
     await unconfirmed.close();
     await ask(primary, "ALTER SYSTEM SET synchronous_standby_names = 'standby'");
     await ask(primary, "SELECT pg_reload_conf()");
-    await until("the standby confirms", async () => (await ask(primary, "SELECT 1 FROM pg_stat_replication WHERE sync_state = 'sync'")).length === 1);
+    await until(() => counts("sync_state = 'sync'"), "that the standby confirms", 60_000);
 
     // As a program has it whose connections lead to the primary, whichever that is.
     proxy = await startProxy(primary.port);

@@ -5,7 +5,7 @@ import { after, before, test } from "node:test";
 import pg from "pg";
 import { Threadkeep, many, rejects, texts, user } from "./support/expect.mjs";
 import { PASSWORD, startPostgres } from "./support/servers.mjs";
-import { bytes, change, contract, postgresSetup, postgresStore, skew } from "./support/stores.mjs";
+import { bytes, change, contract, listed, postgresSetup, postgresStore, skew } from "./support/stores.mjs";
 
 const LAYOUT_1 = readFileSync(new URL("fixtures/postgres-layout-1.sql", import.meta.url), "utf8");
 
@@ -27,11 +27,6 @@ const all = { start: "", end: "~", reverse: false };
 const said = async (store, key) => {
   const value = await store.get(key);
   return value === undefined ? undefined : String(Buffer.from(value));
-};
-const listed = async (store) => {
-  const names = [];
-  for await (const name of store.scopes.list()) names.push(name);
-  return names;
 };
 
 function place(options = {}) {

@@ -289,6 +289,54 @@ test("commits with very many keys land, and old tokens are removed", async () =>
   await store.close();
 });
 
+test("commits do not wait for the removal of old tokens, which closing waits for", { timeout: 60_000 }, async (t) => {
+  const own = pool();
+  const [{ schema }, removals] = [place(), []];
+  let free;
+  const removed = new Promise((resolve) => (free = resolve));
+  t.after(() => {
+    free();
+    return own.end();
+  });
+  const slow = {
+    connect: () => own.connect(),
+    async query(query) {
+      if (!query.text.includes(".prune()")) return own.query(query);
+      removals.push(query);
+      await removed;
+      return own.query(query);
+    },
+  };
+  const store = await postgresStore({ pool: slow, schema });
+  for (let number = 0; number < 1_100; number += 1) await store.commit(change({ puts: [["k", bytes(`${number}`)]], durability: "relaxed" }));
+  assert.equal(removals.length, 1, "once a minute");
+  let closed = false;
+  const closing = store.close().then(() => (closed = true));
+  await new Promise((resolve) => setTimeout(resolve, 50));
+  assert.equal(closed, false);
+  free();
+  await closing;
+});
+
+test("a keep that was made without an index of tokens gets one from its owner", async () => {
+  const { open, schema } = place();
+  const indexes = () => sql("SELECT indexname FROM pg_indexes WHERE schemaname = $1 AND tablename = 'commits' ORDER BY 1", [schema]);
+  await (await open()).close();
+  assert.deepEqual(await indexes(), [{ indexname: "commits_at" }, { indexname: "commits_pkey" }]);
+  await sql(`DROP INDEX ${schema}.commits_at`);
+  // Somebody else uses it all the same.
+  await sql(`CREATE ROLE reader_${schema} LOGIN PASSWORD '${PASSWORD}'`);
+  await sql(`GRANT USAGE ON SCHEMA ${schema} TO reader_${schema}`);
+  await sql(`GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA ${schema} TO reader_${schema}`);
+  const connectionString = server.connectionString.replace("threadkeep:", `reader_${schema}:`);
+  const other = await open({ connectionString });
+  await other.commit(change({ puts: [["k", bytes("1")]] }));
+  await other.close();
+  assert.equal((await indexes()).length, 1);
+  await (await open()).close();
+  assert.equal((await indexes()).length, 2);
+});
+
 test("a keep goes on after its server crashed and its connections were cut", { timeout: 180_000 }, async () => {
   const own = await startPostgres();
   const keep = await Threadkeep.open({ storage: await postgresStore({ connectionString: own.connectionString, retryTimeout: 60_000 }) });

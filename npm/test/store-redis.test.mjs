@@ -9,7 +9,8 @@ import { Threadkeep, many, rejects, texts, user } from "./support/expect.mjs";
 import { inChild } from "./support/installed.mjs";
 import { startProxy } from "./support/proxy.mjs";
 import { PASSWORD, startRedis } from "./support/servers.mjs";
-import { bytes, change, contract, exampleOf, lostAnswers, redisStore, skew, story, wholeScans } from "./support/stores.mjs";
+import { bytes, change, contract, exampleOf, listed, lostAnswers, redisStore, skew, story, wholeScans } from "./support/stores.mjs";
+import { until } from "./support/until.mjs";
 
 let server;
 let admin;
@@ -155,6 +156,61 @@ test("where the server can, a strict commit waits for its disk", async () => {
   await rejects(store.commit(change({ absent: ["c"], puts: [["c", bytes("1")]] })), "transient", /disk/);
   synced = [1, 0];
   assert.deepEqual(Buffer.from(await store.get("c")), Buffer.from("1"));
+});
+
+test("a wait for the disk keeps reads waiting for at most a second, and is asked for again under the same token", async () => {
+  const [sent, answers] = [
+    [],
+    [
+      [0, 0],
+      [1, 0],
+    ],
+  ];
+  const client = {
+    socketEpoch: 1,
+    sendCommand(args, options) {
+      sent.push(args.map(String));
+      if (args[0] === "WAITAOF") return Promise.resolve(answers.shift());
+      if (args[0] === "INFO") return Promise.resolve(Buffer.from("redis_version:7.2.4\r\n"));
+      if (args[0] === "CONFIG" && args[2] === "appendfsync") return Promise.resolve(["appendfsync", "everysec"]);
+      return admin.sendCommand(args, options);
+    },
+  };
+  const store = await redisStore({ client, prefix: place().prefix });
+  sent.length = 0;
+  await store.commit(change({ puts: [["a", bytes("1")]] }));
+  const waits = sent.filter(([command]) => command === "WAITAOF");
+  assert.deepEqual(waits, Array(2).fill(["WAITAOF", "1", "0", "1000"]));
+  const tokens = sent.filter(([command]) => command.startsWith("EVAL")).map((args) => args[7]);
+  assert.equal(tokens.length >= 2 && new Set(tokens).size, 1);
+});
+
+test("of a cluster's masters all must be able to confirm", async () => {
+  const opened = async (...masters) => {
+    const [warnings, sent] = [[], []];
+    const nodes = masters.map(([version, sync], port) => ({
+      options: { host: "127.0.0.1", port },
+      connectionEpoch: 1,
+      async callBuffer(...args) {
+        sent.push(args[0]);
+        if (args[0] === "INFO") return Buffer.from(`redis_version:${version}\r\n`);
+        if (args[0] === "CONFIG" && args[2] === "appendfsync") return ["appendfsync", sync];
+        if (args[0] !== "WAITAOF") return admin.sendCommand(args, { typeMapping: { 36: Buffer } });
+        if (version < "7.2") throw new Error("ERR unknown command 'WAITAOF'");
+        return [1, 0];
+      },
+    }));
+    // The last one has all slots.
+    const slots = Array(16_384).fill([`127.0.0.1:${nodes.length - 1}`]);
+    const client = { isCluster: true, slots, nodes: () => nodes, callBuffer: (...args) => nodes.at(-1).callBuffer(...args) };
+    const store = await redisStore({ client, prefix: place().prefix, onWarning: ({ code }) => warnings.push(code) });
+    await store.commit(change({ puts: [["a", bytes("1")]] }));
+    return [store.durability, sent.includes("WAITAOF"), warnings];
+  };
+  assert.deepEqual(await opened(["7.2.4", "everysec"], ["6.2.0", "everysec"]), ["everysec", false, ["durability"]]);
+  assert.deepEqual(await opened(["7.2.4", "no"], ["6.2.0", "always"]), ["no", false, ["durability"]]);
+  assert.deepEqual(await opened(["7.2.4", "no"], ["7.2.4", "always"]), ["confirmed", true, []]);
+  assert.deepEqual(await opened(["6.2.0", "always"], ["7.2.4", "always"]), ["always", false, []]);
 });
 
 test("a client that may take another connection cannot confirm", async () => {
@@ -373,6 +429,23 @@ test("a keep that expires leaves nothing, and an open one begins anew", { timeou
   assert.deepEqual(texts(await again.thread("main").messages()), ["anew"]);
   assert.deepEqual(await again.lint(), []);
   await again.close();
+});
+
+test("a list of scopes removes the names of those that have expired", async () => {
+  const { open, prefix } = place();
+  const [brief, lasting] = [await open({ ttl: 0.05 }), await open()];
+  const put = change({ puts: [["k", bytes("1")]] });
+  await lasting.scopes.open("bob").commit(put);
+  for (const name of ["ann", "eve", "kim"]) await brief.scopes.open(name).commit(put);
+  const names = async () => (await Promise.all((await admin.keys(`{${prefix}/*}@scopes`)).map((set) => admin.sMembers(set)))).flat().sort();
+  assert.deepEqual(await names(), ["ann", "bob", "eve", "kim"]);
+  await until(async () => (await admin.keys(`{${prefix}/*}@keys`)).length === 1, "the end of three scopes");
+  assert.deepEqual(await listed(lasting), ["bob"]);
+  assert.deepEqual(await names(), ["bob"]);
+  // One that begins anew is listed again.
+  await brief.scopes.open("ann").commit(change({ puts: [["k", bytes("2")]] }));
+  assert.ok((await names()).includes("ann"));
+  await Promise.all([brief.close(), lasting.close()]);
 });
 
 test("a keep of which something is missing is damaged, not smaller", async () => {

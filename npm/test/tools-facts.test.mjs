@@ -26,9 +26,11 @@ test("facts are remembered, recalled by what they are about, superseded and forg
   const { fact: said, overruledBy } = await call("remember_fact", { fact: "The port is 81." });
   assert.deepEqual([said.origin, overruledBy.id, overruledBy.origin], ["model", told.id, "user"]);
   // What one agent remembers for itself is not shown.
-  await keep.memory.remember({ fact: "The door code is 4711.", agent: "lal" });
+  const own = await keep.memory.remember({ fact: "The door code is 4711.", agent: "lal" });
   for (const query of [{}, { query: "door code" }]) assert.doesNotMatch(JSON.stringify(await call("recall_facts", query)), /4711/);
   assert.doesNotMatch(JSON.stringify(await call("search_memory", { query: "door code" })), /4711/);
+  assert.match(await fails("forget_fact", { id: own.id }), /There is no fact with the id/);
+  assert.equal((await keep.memory.facts({ agent: "lal" })).filter(({ id }) => id === own.id).length, 1);
   assert.match(await fails("remember_fact", { fact: "  " }), /./);
   assert.match(await fails("remember_fact", { fact: "x", kind: "mood" }), /kind must be one of preference, decision, constraint, other/);
   assert.match(await fails("remember_fact", { fact: "x", tags: "a" }), /tags must be a list/);

@@ -1,27 +1,31 @@
-// The claims on an agent's turns: who holds one carries the turn out, and nobody else does, in this tab, in other tabs of the same data,
-// or in other processes.
+// The claims on turns: whoever holds the claim on a node carries its turn out, and nobody else does. That holds for all agents of a keep in
+// this tab, in other tabs of the same data, and in other processes.
 
+import { digest, unique } from "../digest.js";
 import { Leases } from "../lease.js";
 import { locks } from "../locks.js";
 import { inside, type Threadkeep } from "../threadkeep.js";
 
-/** What everybody holds in this module, by keep and name, in the order of asking. */
-const queues = new WeakMap<Threadkeep, Map<string, Promise<void>>>();
+type Release = () => void | Promise<void>;
+
 const leases = new WeakMap<Threadkeep, Leases>();
+/** The names of keeps whose data has no name of its own. */
+const names = new WeakMap<Threadkeep, string>();
 
 /**
- * Waits until nobody else holds the claim on this turn, and takes it. Gives what gives it back.
+ * Waits until nobody else holds the claim on this turn, and takes it. Claims are given in the order of asking. Gives what gives it back.
  *
  * @internal
  */
-export async function claim(keep: Threadkeep, agent: string, node: string): Promise<() => void> {
-  const name = `${agent}/${node}`;
-  const held = [await queued(keep, name)];
+export async function claim(keep: Threadkeep, node: string): Promise<() => void> {
+  const held: Release[] = [];
   const end = async (): Promise<void> => {
     for (const release of held.reverse()) await release();
   };
   try {
-    held.push(await locked(keep, name), await leased(keep, name));
+    // One after the other, so that a lease that fails gives the lock back.
+    held.push(await locked(keep, node));
+    held.push(await leased(keep, node));
   } catch (error) {
     void end();
     throw error;
@@ -29,34 +33,26 @@ export async function claim(keep: Threadkeep, agent: string, node: string): Prom
   return () => void end();
 }
 
-async function queued(keep: Threadkeep, name: string): Promise<() => void | Promise<void>> {
-  const all = queues.get(keep) ?? new Map<string, Promise<void>>();
-  queues.set(keep, all);
-  const before = all.get(name);
-  let end = (): void => {};
-  const mine = new Promise<void>((resolve) => (end = resolve));
-  all.set(name, mine);
-  await before;
-  return () => {
-    if (all.get(name) === mine) all.delete(name);
-    end();
-  };
-}
-
-/** A lock, if others may have the same data open. */
-function locked(keep: Threadkeep, name: string): Promise<() => void> {
-  const { shared } = inside(keep);
-  if (shared === undefined) return Promise.resolve(() => {});
+/** A lock, which others in this process wait for, and other tabs of the same data. */
+function locked(keep: Threadkeep, node: string): Promise<Release> {
+  const name = `threadkeep-agent-${inside(keep).shared ?? ownName(keep)}-${node}`;
   return new Promise((resolve, reject) => {
     const work = () => new Promise<void>((end) => resolve(end));
-    locks().request(`threadkeep-agent-${shared}-${name}`, work).catch(reject);
+    locks().request(name, work).catch(reject);
   });
 }
 
+function ownName(keep: Threadkeep): string {
+  const name = names.get(keep) ?? unique();
+  names.set(keep, name);
+  return name;
+}
+
 /** A lease, since other processes can have an adapter's data open, and no lock of a browser reaches them. */
-async function leased(keep: Threadkeep, name: string): Promise<() => void | Promise<void>> {
+async function leased(keep: Threadkeep, node: string): Promise<Release> {
   if (keep.storage !== "adapter") return () => {};
   const own = leases.get(keep) ?? new Leases(keep.records("agents"));
   leases.set(keep, own);
-  return own.hold(name);
+  // The id of a message may be too long for a key.
+  return own.hold(await digest(node));
 }

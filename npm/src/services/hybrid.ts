@@ -299,11 +299,13 @@ export class Hybrid implements MessageStore {
 
   /**
    * Asks the service for memories that answer `query`. Gives them as text for a prompt, with at most `memoryTokens`. The text is empty
-   * if nothing answers. If the service fails, the text is empty too, and `onMemoryError` gets the error.
+   * if nothing answers. If the service fails, the text is empty too, and `onMemoryError` gets the error. From then on the service is told of the
+   * thread, as {@link append} does, so that what an agent is about to add to it is sent even after a crash.
    */
   async recall(thread: string, query: string): Promise<string> {
     this.#open();
-    const { memories } = await this.#find(check.id(thread, "thread"), check.text(query, "query"), {});
+    await this.#sync.register(check.id(thread, "thread"));
+    const { memories } = await this.#find(thread, check.text(query, "query"), {});
     const count = async (text: string): Promise<number> => (await countTokens(quoted(text), this.#options.encoding ?? "o200k_base")) + 4;
     return (await fitMemories(memories, this.#options.memoryTokens ?? 2_000, this.#format, count)).text;
   }

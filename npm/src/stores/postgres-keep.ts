@@ -43,7 +43,7 @@ export class PostgresKeep implements StoreAdapter {
     });
     const broken = (rows as [string | null][])[0]?.[0];
     if (typeof broken === "string") throw new Conflict(broken);
-    await this.#server.committed();
+    this.#server.prune();
   }
 
   async close(): Promise<void> {

@@ -7,7 +7,7 @@
 // stand for. A range has keys that are not there yet, so a commit that removes one keeps all others out for its time; so
 // does one with very many keys, for which locks would run out. Locks are the scope's own: scopes never wait for each other.
 
-import { VERSION, migration, tables } from "./postgres-tables.js";
+import { VERSION, migration, tables, tokensByTime } from "./postgres-tables.js";
 
 export { VERSION };
 
@@ -19,10 +19,14 @@ export function quoted(name: string): string {
   return `"${name.replaceAll('"', '""')}"`;
 }
 
+/** A name as a literal. */
+function literalOf(name: string): string {
+  return `'${name.replaceAll("'", "''")}'`;
+}
+
 /** The statements that make everything in `schema`, in one transaction, and migrate an older layout; they change nothing where it is there. */
 export function setup(schema: string, partitions: number): string {
-  const s = quoted(schema);
-  const literal = `'${schema.replaceAll("'", "''")}'`;
+  const [s, literal] = [quoted(schema), literalOf(schema)];
   return `
 BEGIN ISOLATION LEVEL READ COMMITTED;
 -- It is done once, and a migration takes as long as it takes.
@@ -220,6 +224,7 @@ export function statements(schema: string) {
   const s = quoted(schema);
   return {
     layout: `SELECT version FROM ${s}.layout`,
+    index: tokensByTime(s, literalOf(schema)),
     get: `SELECT ${s}.get($1, $2)`,
     scan: `SELECT key, data FROM ${s}.scan($1, $2, $3, $4, $5)`,
     commit: `SELECT ${s}.commit($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)`,

@@ -29,8 +29,8 @@ export interface PostgresPool {
 
 /** Columns as the server writes them. */
 const AS_TEXT = { getTypeParser: () => (value: string) => value };
-/** How many commits later old tokens are looked for. */
-const PRUNE = 1_000;
+/** How many milliseconds later old tokens are looked for again. */
+const PRUNE = 60_000;
 
 type Statement = keyof ReturnType<typeof statements>;
 
@@ -43,7 +43,7 @@ export class PostgresServer {
   readonly #end: () => Promise<void>;
   /** Calls that were not answered yet. */
   readonly #underWay = new Set<Promise<unknown>>();
-  #commits = 0;
+  #nextPrune = 0;
   #closed = false;
 
   constructor(pool: PostgresPool, schema: string, prepare: boolean, retryTimeout: number, end: () => Promise<void>) {
@@ -64,21 +64,15 @@ export class PostgresServer {
       trouble: postgresTrouble,
       retryTimeout: this.#retryTimeout,
     });
-    const forget = () => this.#underWay.delete(done);
-    this.#underWay.add(done);
-    done.then(forget, forget);
+    this.#track(done);
     return done;
   }
 
-  /** Counts a commit: old tokens are removed now and then. */
-  async committed(): Promise<void> {
-    this.#commits += 1;
-    if (this.#commits % PRUNE === 0) await this.prune();
-  }
-
-  /** Removes old tokens. That it fails harms nobody. */
-  async prune(): Promise<void> {
-    await this.#pool.query({ text: this.#statements.prune }).catch(() => {});
+  /** Removes old tokens, at most once a minute. Only {@link close} waits for it, and that it fails harms nobody. */
+  prune(): void {
+    if (performance.now() < this.#nextPrune) return;
+    this.#nextPrune = performance.now() + PRUNE;
+    this.#track(this.#pool.query({ text: this.#statements.prune }));
   }
 
   async close(): Promise<void> {
@@ -87,6 +81,12 @@ export class PostgresServer {
     // A pool that is ended leaves those who wait for a connection without one.
     await Promise.allSettled(this.#underWay);
     await this.#end();
+  }
+
+  #track(work: Promise<unknown>): void {
+    const forget = () => this.#underWay.delete(work);
+    this.#underWay.add(work);
+    work.then(forget, forget);
   }
 
   async #query(name: Statement, values: unknown[]): Promise<unknown[]> {

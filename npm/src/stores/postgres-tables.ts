@@ -35,6 +35,20 @@ export function migration(s: string, literal: string, partitions: number): strin
 END $migration$;`;
 }
 
+/**
+ * An index of tokens by time, for removing old ones. Keeps of version 2 were made without it too: whoever owns the table makes it when a store opens. A
+ * B-tree, since deleted tokens leave room for new ones: each range of pages would soon hold all times, and a BRIN index would find nothing.
+ */
+export function tokensByTime(s: string, literal: string): string {
+  const table = `to_regclass(${named(literal, "commits")})`;
+  return `DO $index$ BEGIN
+  IF to_regclass(${named(literal, "commits_at")}) IS NULL
+      AND (SELECT pg_catalog.pg_has_role(relowner, 'USAGE') FROM pg_catalog.pg_class WHERE oid = ${table}) THEN
+    CREATE INDEX IF NOT EXISTS commits_at ON ${s}.commits (at);
+  END IF;
+END $index$;`;
+}
+
 /** The tables, where they are missing. `literal` is the schema's name as a literal. */
 export function tables(s: string, literal: string, partitions: number): string {
   const own = "WITH (fillfactor = 85)";
@@ -77,6 +91,7 @@ CREATE TABLE IF NOT EXISTS ${s}.commits (
   at timestamptz NOT NULL DEFAULT now(),
   PRIMARY KEY (scope, token)
 );
+${tokensByTime(s, literal)}
 CREATE TABLE IF NOT EXISTS ${s}.layout (version integer NOT NULL);
 INSERT INTO ${s}.layout SELECT ${VERSION} WHERE NOT EXISTS (SELECT FROM ${s}.layout);
 ${policy("records")}

@@ -38,7 +38,7 @@ export interface Findings {
 }
 
 /** From the least promise to the greatest. */
-const ORDER: readonly RedisDurability[] = ["none", "unknown", "no", "everysec", "confirmed", "always"];
+const ORDER = ["none", "unknown", "no", "everysec", "always"] as const;
 
 /** Asks the servers. One that may not be asked is `unknown`; a cluster's master that does not answer is passed over. @internal */
 export async function examine(link: Link, expires: boolean, replicas: number): Promise<Findings> {
@@ -53,7 +53,10 @@ export async function examine(link: Link, expires: boolean, replicas: number): P
       code: "eviction",
       message: `Redis has maxmemory-policy ${policy} and may throw keeps away when its memory is full: set it to noeviction`,
     });
-  const disk = ORDER.find((durability) => found.some((server) => server.disk === durability)) ?? "unknown";
+  const least = ORDER.find((durability) => found.some((server) => server.disk === durability)) ?? "unknown";
+  // Every master is sent the same, and one that has no `WAITAOF` answers with an error.
+  const waits = { disk: (least === "everysec" || least === "no") && found.every(({ confirms }) => confirms), replicas };
+  const disk = waits.disk ? "confirmed" : least;
   const message = LOSSES[disk];
   if (message !== undefined) warnings.push({ code: "durability", message });
   const failover = failoverWarning(
@@ -61,14 +64,16 @@ export async function examine(link: Link, expires: boolean, replicas: number): P
     replicas,
   );
   if (failover !== undefined) warnings.push({ code: "failover", message: failover });
-  const waits = { disk: found.some((server) => server.disk === "confirmed"), replicas };
   return { durability: replicas > 0 ? "replicated" : disk, waits, warnings };
 }
 
 /** What one server says of itself. */
 interface Answer {
   policy: string | undefined;
-  disk: RedisDurability;
+  /** What it does by itself. */
+  disk: (typeof ORDER)[number];
+  /** Whether it can be asked to wait for its disk. */
+  confirms: boolean;
   replicas: number;
 }
 
@@ -77,6 +82,7 @@ async function answersOf(servers: Connection[]): Promise<Answer[]> {
   const answer = async (server: Connection): Promise<Answer> => ({
     policy: await setting(server, "maxmemory-policy"),
     disk: await durabilityOf(server),
+    confirms: await canConfirm(server),
     replicas: await replicasOf(server),
   });
   const answers = await Promise.allSettled(servers.map(answer));
@@ -101,20 +107,20 @@ const LOSSES: Partial<Record<RedisDurability, string>> = {
   unknown: "Redis does not say how durable it is (CONFIG GET is not allowed): commits are as durable as whoever runs it has made them",
 };
 
-async function durabilityOf(link: Connection): Promise<RedisDurability> {
+async function durabilityOf(link: Connection): Promise<Answer["disk"]> {
   const log = await setting(link, "appendonly");
   const sync = await setting(link, "appendfsync");
   if (log === undefined || sync === undefined) return "unknown";
   if (log !== "yes") return "none";
   if (sync === "always") return "always";
-  // Waiting for the disk is about what the same connection wrote before: a pool may take another one.
-  if (link.epoch() !== undefined && (await canConfirm(link))) return "confirmed";
   return sync === "everysec" ? "everysec" : "no";
 }
 
 /** Whether there is `WAITAOF`, which waits for the disk: from 7.2 on. */
 async function canConfirm(link: Connection): Promise<boolean> {
-  const info = String(await link.send(["INFO", "server"]));
+  // It is about what the same connection wrote before: a pool may take another one.
+  if (link.epoch() === undefined) return false;
+  const info = String(await link.send(["INFO", "server"]).catch(() => ""));
   const [, major = "0", minor = "0"] = /redis_version:(\d+)\.(\d+)/.exec(info) ?? [];
   return Number(major) > 7 || (Number(major) === 7 && Number(minor) >= 2);
 }

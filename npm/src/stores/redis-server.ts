@@ -8,8 +8,11 @@ import type { Connection, Line, Link, RedisWord } from "./redis-link.js";
 import { VERSION } from "./redis-scripts.js";
 import { overBreaks, trouble } from "./trouble.js";
 
-/** For how many milliseconds the server may take to write to its disk, or its replicas to confirm. */
-const SYNC = 5_000;
+/**
+ * For how many milliseconds the server may take to write to its disk, or its replicas to confirm. It answers nothing else on the connection
+ * meanwhile, and a lease is lost that does not count up for five seconds. After that the commit is sent again under its token, which waits anew.
+ */
+const SYNC = 1_000;
 
 /** A script and the name under which Redis remembers it. @internal */
 export interface Script {

@@ -2,6 +2,7 @@
 // made again: two tabs that edit one file at once lose nothing. What the answers say is not decided here.
 
 import * as check from "../check.js";
+import { unique } from "../digest.js";
 import { ThreadkeepError } from "../errors.js";
 import { recordKey, recordRange, type Records } from "../records.js";
 import type { Threadkeep } from "../threadkeep.js";
@@ -232,11 +233,6 @@ export class MemoryFiles {
       throw new FileFailure(`Error: The memory would have ${total} bytes, at most ${this.#limits.maxTotalBytes} are allowed. Delete what is no longer needed.`);
     return { absent: token === undefined ? [BEGUN] : [], present: token === undefined ? [] : [token], deletes, puts };
   }
-}
-
-/** A text that nobody has had before. Not `randomUUID`, which insecure pages lack. */
-function unique(): string {
-  return Array.from(crypto.getRandomValues(new Uint8Array(16)), (byte) => byte.toString(16).padStart(2, "0")).join("");
 }
 
 function fileKey(path: string): string {

@@ -125,7 +125,7 @@ export function factTools(keep: Threadkeep, measure: Measure): ToolSpec[] {
           ...(tags === undefined ? {} : { tags: tags.slice(0, 10).map((tag) => short(tag, 60)) }),
           ...(salience === undefined ? {} : { salience }),
         });
-        const all = await keep.memory.facts({ superseded: true });
+        const all = await keep.memory.facts({ agent: NOBODY, superseded: true });
         const superseded = all.filter(({ supersededBy }) => supersededBy === kept.id);
         const stronger = all.find(({ id }) => id === kept.supersededBy);
         const share = Math.floor(measure.most / 7);
@@ -154,8 +154,8 @@ export function factTools(keep: Threadkeep, measure: Measure): ToolSpec[] {
       outputSchema: { type: "object", properties: { forgotten: { type: "string" } }, required: ["forgotten"] },
       run: async (input) => {
         const { id } = input as { id: string };
-        // What is no fact is not deleted through this.
-        const known = (await keep.memory.facts({ superseded: true })).find((fact) => fact.id === id);
+        // What is no fact, or an agent's own, is not deleted through this.
+        const known = (await keep.memory.facts({ agent: NOBODY, superseded: true })).find((fact) => fact.id === id);
         if (known === undefined || !(await keep.memory.forget(id)))
           throw new ToolFailure(`There is no fact with the id ${JSON.stringify(id.slice(0, 80))}. recall_facts gives ids.`);
         return { forgotten: short(known.fact, 300) };

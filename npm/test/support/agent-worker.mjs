@@ -1,12 +1,8 @@
-// A process whose agent answers the messages of a mailbox on one SQLite file until all are answered. It may be killed at any time.
-import { join } from "node:path";
-import { pathToFileURL } from "node:url";
+// A process whose agent answers the messages of a mailbox in one store until all are answered. It may be killed at any time.
+import { Threadkeep, createAgent } from "./expect.mjs";
+import { openStore } from "./stores.mjs";
 
-const [installed, path] = process.argv.slice(2);
-const module = (name) => import(pathToFileURL(join(installed, "dist", name)).href);
-const { Threadkeep, createAgent } = await module("index.js");
-const { sqliteStore } = await module("stores/sqlite.js");
-const keep = await Threadkeep.open({ storage: await sqliteStore({ path }), encoding: "estimate" });
+const keep = await Threadkeep.open({ storage: await openStore(JSON.parse(process.argv[2])), encoding: "estimate" });
 const model = async ({ messages }) => {
   process.stdout.write("asked\n");
   await new Promise((resolve) => setTimeout(resolve, 60));

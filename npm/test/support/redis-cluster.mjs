@@ -2,6 +2,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { createClient, createCluster } from "redis";
 import { PASSWORD, freePortOfCluster, startRedis } from "./servers.mjs";
+import { until } from "./until.mjs";
 
 const SLOTS = 16_384;
 
@@ -12,8 +13,11 @@ export async function startCluster({ masters = 3, replicas = 1, settings = [] } 
   try {
     for (let index = 0; index < masters * (1 + replicas); index += 1) servers.push(await startMember(settings));
     const members = await Promise.all(servers.map(member));
-    await join(members, masters);
-    for (const { client } of members) client.destroy();
+    try {
+      await join(members, masters);
+    } finally {
+      for (const { client } of members) client.destroy();
+    }
   } catch (error) {
     await close();
     throw error;
@@ -72,31 +76,23 @@ async function join(members, masters) {
     await client.sendCommand(["CLUSTER", "SET-CONFIG-EPOCH", String(index + 1)]);
   }
   for (const { port } of members.slice(1)) await members[0].client.sendCommand(["CLUSTER", "MEET", "127.0.0.1", String(port)]);
-  const all = (what, holds) => Promise.all(members.map((it) => until(what, () => holds(it))));
+  const all = (what, holds) => Promise.all(members.map((it) => until(() => holds(it), what, 60_000)));
   // By their own ids: those that are just meeting have others.
-  await all("know each other", async ({ client }) => {
+  await all("that the servers know each other", async ({ client }) => {
     const nodes = String(await client.sendCommand(["CLUSTER", "NODES"]));
     return members.every(({ id }) => nodes.includes(id));
   });
   for (const [index, { client }] of members.entries()) if (index >= masters) await client.sendCommand(["CLUSTER", "REPLICATE", members[index % masters].id]);
-  await all("are a cluster", async ({ client }) => /cluster_state:ok/.test(String(await client.sendCommand(["CLUSTER", "INFO"]))));
-  await all("are replicated", async ({ client }) => {
+  await all("that the servers are a cluster", async ({ client }) => /cluster_state:ok/.test(String(await client.sendCommand(["CLUSTER", "INFO"]))));
+  await all("that the servers are replicated", async ({ client }) => {
     const info = String(await client.sendCommand(["INFO", "replication"]));
     const wanted = members.length / masters - 1;
     return /role:master/.test(info) ? Number(/connected_slaves:(\d+)/.exec(info)[1]) === wanted : /master_link_status:up/.test(info);
   });
-  await all("agree on replicas", async ({ client }) => {
+  await all("that the servers agree on replicas", async ({ client }) => {
     const nodes = String(await client.sendCommand(["CLUSTER", "NODES"]));
     return (nodes.match(/slave /g) ?? []).length === members.length - masters;
   });
-}
-
-/** Waits up to a minute. */
-export async function until(what, holds) {
-  for (let tries = 0; !(await holds()); tries += 1) {
-    if (tries > 1_200) throw new Error(`the servers do not ${what}`);
-    await sleep(50);
-  }
 }
 
 async function moveSlot(key, servers) {

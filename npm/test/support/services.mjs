@@ -1,4 +1,4 @@
-// What the tests of memory services share: the subpaths as a user imports them, services to talk to, and waiting for something to be so.
+// What the tests of memory services share: the subpaths as a user imports them, and services to talk to.
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { BedrockAgentCoreClient } from "@aws-sdk/client-bedrock-agentcore";
@@ -34,12 +34,6 @@ export function agentcore(options = {}, { maxAttempts = 1 } = {}) {
     maxAttempts,
   });
   return { handler, client, memory: agentcoreMemory({ memoryId: MEMORY_ID, actorId: "ann", client, timeout: 20_000, ...options }) };
-}
-
-/** Waits until something is so. */
-export async function until(condition, what = "what was waited for", limit = 20_000) {
-  for (const end = Date.now() + limit; Date.now() < end; await new Promise((resolve) => setTimeout(resolve, 5))) if (await condition()) return;
-  throw new Error(`${what} did not happen`);
 }
 
 /** A memory service in a list: what it is told, and what it is made to do. */

@@ -19,6 +19,13 @@ export function openStore({ kind, ...options }) {
   return open(options);
 }
 
+/** The names of the scopes of a store. */
+export async function listed(store) {
+  const names = [];
+  for await (const name of store.scopes.list()) names.push(name);
+  return names;
+}
+
 /** A change with nothing in it but what is given. */
 export function change(parts) {
   return { absent: [], present: [], deletes: [], deleteRanges: [], puts: [], durability: "strict", ...parts };

@@ -1,6 +1,7 @@
 // Sends one conversation to a service, from where it was left to its head, batch by batch, and notes what arrived. For a service that
 // would double what is sent twice, each sending is noted before it begins; one that ended in the dark is asked about.
 
+import { unique } from "../../digest.js";
 import { ThreadkeepError } from "../../errors.js";
 import type { Threadkeep } from "../../threadkeep.js";
 import type { StoreRecord } from "../../stores/adapter.js";
@@ -25,7 +26,7 @@ export class Sender {
   readonly #batchSize: number;
   readonly #timeout: number;
   readonly #skipped: OnSkipped;
-  readonly #owner = token();
+  readonly #owner = unique();
 
   constructor(keep: Threadkeep, memory: MemoryService, notes: Notes, how: { batchSize: number; timeout: number }, skipped: OnSkipped) {
     this.#keep = keep;
@@ -73,7 +74,7 @@ export class Sender {
       const batch: MemoryBatch = {
         thread,
         session: sent.session ?? thread,
-        token: token(),
+        token: unique(),
         ...(branch === "" ? {} : { branch: { name: branch, ...(root === undefined ? {} : { root }) } }),
         messages,
       };
@@ -169,9 +170,4 @@ function inBatches(items: readonly Item[], size: number): Item[][] {
     if (item.message !== undefined) count += 1;
   }
   return found;
-}
-
-/** 128 random bits. */
-function token(): string {
-  return [...crypto.getRandomValues(new Uint8Array(16))].map((byte) => byte.toString(16).padStart(2, "0")).join("");
 }
