@@ -166,6 +166,13 @@ proptest! {
             lines.filter(|(_, line)| line.action == Action::Previewed).map(|(place, _)| place).collect()
         };
         let small = build(&items, &options, &Estimate);
+        // The newest question and an open group of tools must stay as well: the least that is kept must have no long result.
+        let mut least = options.clone();
+        least.budget.max_tokens = Some(1);
+        let long_result = |line: &Line| history.get(line.index).is_some_and(|it| it.role == Role::Tool && it.text().len() > 1_000);
+        if build(&items, &least, &Estimate).ledger.iter().any(|line| line.tokens_after > 0 && long_result(line)) {
+            return Ok(());
+        }
         let since = previewed(&small).last().map_or(0, |place| place + 1);
         let newer: Vec<Line> = small.ledger.iter().skip(since).filter(|line| line.tokens_after > 0).cloned().collect();
         let budget = &mut options.budget;
