@@ -2,7 +2,7 @@
 //!
 //! **Owners.** A list holds all records, unless it names an agent: then it holds what that agent sees, its own records and the shared ones.
 //! A prompt's bundle holds the shared ones, and an agent's own where it names the agent. Of an own fact and a shared one that contradict each
-//! other, an agent sees one: see `Facts::overruled_for`.
+//! other, or say the same, an agent sees one: see `Facts::overruled_for`.
 
 use threadkeep_compaction::memory::{BundleLimits, Episode, Fact, MemoryBundle, bundle};
 use threadkeep_core::TranscriptId;

@@ -44,7 +44,8 @@ export interface AgentTool<A = any> {
   schema?: StandardSchema<unknown, A>;
   /**
    * Does it. What comes back is the result, as text or JSON. What is thrown goes to the model as an error, which it can react to.
-   * Calls of one answer run side by side. It must not wait for a turn of its own agent.
+   * Calls of one answer run side by side. It must not wait for a turn of its
+   * own agent, or for another agent's turn in the same conversation: that turn waits for this one.
    */
   execute(args: A, call: ToolCallInfo): unknown;
   /**

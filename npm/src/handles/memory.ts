@@ -105,7 +105,8 @@ export class Memory {
   }
 
   /**
-   * Pins an episode or a fact, so that it comes first in every bundle, or (`false`) removes the pin.
+   * Pins an episode or a fact, so that it comes first in every bundle, or (`false`) removes the pin. A pinned fact counts as the user's
+   * word, whatever its origin.
    *
    * @throws ThreadkeepError `missing-memory`
    */
