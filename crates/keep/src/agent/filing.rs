@@ -1,7 +1,7 @@
 //! Files the messages of an agent's mailbox: each gets a node in a chain. Filing a message again, in any program, finds the same node.
 
 use threadkeep_core::{Message, MessageId, Role, TranscriptId};
-use threadkeep_store::Store;
+use threadkeep_store::{Store, StoreError};
 
 use super::{Agent, Heard, Held, built_in};
 use crate::log::Log;
@@ -9,7 +9,7 @@ use crate::mailbox::{Mail, MailFilter, node_of};
 use crate::origin::sender_line;
 use crate::protocol::{Inbound, NodeInfo};
 use crate::route::Arrival;
-use crate::{Keep, KeepError};
+use crate::{Keep, KeepError, keys};
 
 /// Where a message of the mailbox is.
 pub(super) enum Filed {
@@ -19,6 +19,8 @@ pub(super) enum Filed {
     Begun(NodeInfo),
     /// In a node whose turn is over, or nowhere: it wants no answer.
     Done(Option<NodeInfo>),
+    /// Nowhere: it was deleted meanwhile, with all that was said or with its scope.
+    Gone,
 }
 
 impl<S: Store> Agent<S> {
@@ -115,15 +117,18 @@ impl<S: Store> Agent<S> {
                 Some(above) => self.settled(above, heard).await?,
                 None => None,
             };
-            let arrival = Arrival {
-                role: Role::User,
-                extra: self.opening(&id),
-                head: mail.conversation.clone(),
-                above: above.map(|above| above.id),
-            };
+            let mut extra = self.opening(&id);
+            let stored = keys::mail(&self.options.name, mail.number);
+            if above.is_none() {
+                // A transcript that begins with a deleted message would bring that back.
+                extra.present.push(stored.clone());
+            }
+            let (head, above) = (mail.conversation.clone(), above.map(|above| above.id));
+            let arrival = Arrival { role: Role::User, extra, head, above };
             match self.keep.receive_as(self.inbound(mail, id.clone()), arrival).await {
                 // Another program has moved the conversation on.
                 Err(KeepError::HeadMoved(_)) => continue,
+                Err(KeepError::Store(StoreError::Conflict { key })) if key == stored => return Ok(Filed::Gone),
                 node => return Ok(Filed::New(node?)),
             }
         }

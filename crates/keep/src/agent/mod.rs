@@ -215,6 +215,10 @@ impl<S: Store> Agent<S> {
     async fn handle(&self, mail: Mail, taken: Taken<'_>, heard: Heard<'_>) -> Result<bool, KeepError> {
         taken.first().await;
         let (_held, filed) = self.claim_and_file(mail, heard).await?;
+        if let Filed::Gone = filed {
+            taken.done();
+            return Ok(false);
+        }
         self.note(Some(taken.filed()), None, None).await?;
         let carried_out = match &filed {
             Filed::New(node) => {
@@ -225,7 +229,7 @@ impl<S: Store> Agent<S> {
                 self.carry_out(node, true, heard).await?;
                 true
             }
-            Filed::Begun(_) | Filed::Done(_) => false,
+            Filed::Begun(_) | Filed::Done(_) | Filed::Gone => false,
         };
         taken.done();
         Ok(carried_out)
@@ -254,6 +258,7 @@ impl<S: Store> Agent<S> {
         match filed {
             Filed::New(node) | Filed::Begun(node) => Ok(node),
             Filed::Done(node) => node.ok_or_else(missing),
+            Filed::Gone => Err(missing()),
         }
     }
 

@@ -5,7 +5,7 @@
 
 use serde::{Deserialize, Serialize};
 use threadkeep_core::MessageId;
-use threadkeep_store::{Commit, Scan, Store};
+use threadkeep_store::{Commit, Scan, Store, StoreError};
 
 use super::Agent;
 use crate::json::{from_json, to_json};
@@ -42,13 +42,18 @@ impl<S: Store> Agent<S> {
             && number > self.seen().await?
         {
             commit.puts.push((keys::agent(name), to_json(&Progress { seen: number, open: Vec::new() })?));
+            // Of a mailbox that was deleted meanwhile nothing is noted: it begins anew at 1.
+            commit.present.push(keys::mail(name, number));
         }
         commit.puts.extend(began.map(|node| (keys::open_turn(name, node), Vec::new())));
         commit.deletes.extend(ended.map(|node| keys::open_turn(name, node)));
         if commit == Commit::default() {
             return Ok(());
         }
-        Ok(self.keep.inner.store.commit(commit).await?)
+        match self.keep.inner.store.commit(commit).await {
+            Err(StoreError::Conflict { .. }) => Ok(()),
+            done => Ok(done?),
+        }
     }
 
     /// What the commit that stores a turn's node must say.

@@ -174,6 +174,34 @@ fn a_turn_that_fails_does_not_hold_back_what_the_agent_has_seen() {
 }
 
 #[test]
+fn nothing_of_a_deleted_scope_comes_back_though_its_messages_waited() {
+    let world = World::default();
+    run(async {
+        let keep = world.tab();
+        let slow = Rc::new(Slow(RefCell::default()));
+        let lal = Agent::new(keep.clone(), plain(), Rc::clone(&slow) as Rc<dyn Model>, Rc::new(NoTools));
+        say(&keep, "c", "first").await;
+        say(&keep, "c", "second").await;
+        let deleted = async {
+            while slow.0.borrow().is_empty() {
+                breath().await;
+            }
+            let all = vec![(String::new(), "\u{7f}".to_owned())];
+            let commit = threadkeep_store::Commit { delete_ranges: all, ..Default::default() };
+            world.store.commit(commit).await.unwrap();
+        };
+        let (failed, ()) = futures_util::future::join(lal.catch_up(&|_| {}), deleted).await;
+        assert!(failed.is_err());
+        let left = world.store.scan(&threadkeep_store::Scan::prefix("")).await.unwrap();
+        assert!(left.is_empty(), "{:?}", left.iter().map(|(key, _)| key).collect::<Vec<_>>());
+        // The scope begins anew, and its first message is answered.
+        say(&keep, "c", "again").await;
+        lal.catch_up(&|_| {}).await.unwrap();
+        assert_eq!(read(&keep, "c").await, ["again", "slowly"]);
+    });
+}
+
+#[test]
 fn a_conversation_goes_on_where_its_thread_was_appended_to() {
     let world = World::default();
     run(async {
