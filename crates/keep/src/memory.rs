@@ -10,6 +10,7 @@
 //! deletion rule. A record of a deleted transcript that other transcripts' messages carry too belongs to none from then on. A
 //! fact that was superseded by one that goes holds again, unless another one superseded that.
 
+use std::cell::RefCell;
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::iter::successors;
 use std::rc::Rc;
@@ -41,6 +42,8 @@ pub(crate) struct Memories {
     pub episodes: BTreeMap<String, Episode>,
     /// All facts.
     pub facts: Facts,
+    /// The facts that do not hold for an agent, by its name: each prompt asks for them, and they change with the records only.
+    overruled: RefCell<HashMap<String, Rc<HashSet<String>>>>,
 }
 
 /// What becomes of records.
@@ -119,6 +122,7 @@ impl Memories {
     fn apply(&mut self, write: MemoryWrite) {
         let MemoryWrite { change, marker, .. } = write;
         self.marker = marker;
+        self.overruled.take();
         for gone in &change.gone_episodes {
             self.episodes.remove(&gone.id);
         }
@@ -135,6 +139,16 @@ impl Memories {
 
     fn fact(&self, id: &str) -> Result<&Fact, KeepError> {
         self.facts.get(id).ok_or_else(|| KeepError::MissingMemory(id.to_owned()))
+    }
+
+    /// The ids of the facts that do not hold for an agent: see [`Facts::overruled_for`].
+    pub(crate) fn overruled_for(&self, agent: &str) -> Rc<HashSet<String>> {
+        let mut all = self.overruled.borrow_mut();
+        let found = all.entry(agent.to_owned()).or_insert_with(|| {
+            let ids = self.facts.overruled_for(agent);
+            Rc::new(ids.into_iter().map(str::to_owned).collect())
+        });
+        Rc::clone(found)
     }
 
     /// The facts that those of the ids `gone` superseded, as they are once those are gone. They hold again, unless a fact that stays

@@ -66,7 +66,7 @@ fn episodes_in<'a>(known: &'a Memories, filter: &'a MemoryFilter) -> impl Iterat
 
 /// The facts that are asked for, in no order.
 fn facts_in<'a>(known: &'a Memories, filter: &'a MemoryFilter) -> impl Iterator<Item = &'a Fact> {
-    let overruled = filter.agent.as_deref().map(|agent| known.facts.overruled_for(agent)).unwrap_or_default();
+    let overruled = filter.agent.as_deref().map(|agent| known.overruled_for(agent)).unwrap_or_default();
     known.facts.iter().filter(move |it| {
         let holds = it.superseded_by.is_none() && !overruled.contains(it.id.as_str());
         (filter.superseded || holds)
