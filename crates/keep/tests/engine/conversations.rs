@@ -37,6 +37,22 @@ async fn say<S: Store>(keep: &Keep<S>, conversation: &str, text: &str) -> Mail {
 /// A model that takes its time. It keeps what it was asked.
 struct Slow(RefCell<Vec<String>>);
 
+impl Slow {
+    /// Waits until it was asked.
+    async fn is_asked(&self) {
+        while self.0.borrow().is_empty() {
+            breath().await;
+        }
+    }
+}
+
+/// A keep, and an agent there whose model is slow.
+fn slow_agent(world: &World) -> (Keep<MemoryStore>, Rc<Slow>, Agent<MemoryStore>) {
+    let (keep, slow) = (world.tab(), Rc::new(Slow(RefCell::default())));
+    let lal = Agent::new(keep.clone(), plain(), Rc::clone(&slow) as Rc<dyn Model>, Rc::new(NoTools));
+    (keep, slow, lal)
+}
+
 impl Model for Slow {
     fn name(&self) -> &str {
         "slow"
@@ -102,17 +118,13 @@ fn a_message_that_ends_its_conversation_already_does_not_wait_for_itself() {
 fn two_agents_in_one_conversation_take_turns() {
     let world = World::default();
     run(async {
-        let keep = world.tab();
-        let slow = Rc::new(Slow(RefCell::default()));
+        let (keep, slow, lal) = slow_agent(&world);
         let quick = Script::of([says("from bea")]);
-        let lal = Agent::new(keep.clone(), plain(), Rc::clone(&slow) as Rc<dyn Model>, Rc::new(NoTools));
         let own = AgentOptions { name: "bea".to_owned(), ..plain() };
         let bea = Agent::new(keep.clone(), own, Rc::clone(&quick) as Rc<dyn Model>, Rc::new(NoTools));
         say(&keep, "c", "to lal").await;
         let asked = async {
-            while slow.0.borrow().is_empty() {
-                breath().await;
-            }
+            slow.is_asked().await;
             // Lal's turn is under way. The conversation's end is its node.
             let mail = Outgoing { conversation: Some("c".into()), ..from_ann("bea", "to bea") };
             keep.send(mail).await.unwrap();
@@ -129,14 +141,10 @@ fn two_agents_in_one_conversation_take_turns() {
 fn a_message_that_is_posted_below_a_turn_waits_until_the_turn_is_over() {
     let world = World::default();
     run(async {
-        let keep = world.tab();
-        let slow = Rc::new(Slow(RefCell::default()));
-        let lal = Agent::new(keep.clone(), plain(), Rc::clone(&slow) as Rc<dyn Model>, Rc::new(NoTools));
+        let (keep, slow, lal) = slow_agent(&world);
         say(&keep, "c", "first").await;
         let posted = async {
-            while slow.0.borrow().is_empty() {
-                breath().await;
-            }
+            slow.is_asked().await;
             lal.post(Outgoing { conversation: Some("c".into()), ..from_ann("lal", "second") }).await.unwrap()
         };
         let (done, second) = futures_util::future::join(lal.catch_up(&|_| {}), posted).await;
@@ -150,14 +158,10 @@ fn a_message_that_is_posted_below_a_turn_waits_until_the_turn_is_over() {
 fn a_turn_that_fails_does_not_hold_back_what_the_agent_has_seen() {
     let world = World::default();
     run(async {
-        let keep = world.tab();
-        let slow = Rc::new(Slow(RefCell::default()));
-        let lal = Agent::new(keep.clone(), plain(), Rc::clone(&slow) as Rc<dyn Model>, Rc::new(NoTools));
+        let (keep, slow, lal) = slow_agent(&world);
         say(&keep, "c", "gone in a moment").await;
         let deleted = async {
-            while slow.0.borrow().is_empty() {
-                breath().await;
-            }
+            slow.is_asked().await;
             let transcript = keep.head("c").await.unwrap().unwrap().transcript;
             keep.delete_transcript(&transcript).await.unwrap();
         };
@@ -177,15 +181,11 @@ fn a_turn_that_fails_does_not_hold_back_what_the_agent_has_seen() {
 fn nothing_of_a_deleted_scope_comes_back_though_its_messages_waited() {
     let world = World::default();
     run(async {
-        let keep = world.tab();
-        let slow = Rc::new(Slow(RefCell::default()));
-        let lal = Agent::new(keep.clone(), plain(), Rc::clone(&slow) as Rc<dyn Model>, Rc::new(NoTools));
+        let (keep, slow, lal) = slow_agent(&world);
         say(&keep, "c", "first").await;
         say(&keep, "c", "second").await;
         let deleted = async {
-            while slow.0.borrow().is_empty() {
-                breath().await;
-            }
+            slow.is_asked().await;
             let all = vec![(String::new(), "\u{7f}".to_owned())];
             let commit = threadkeep_store::Commit { delete_ranges: all, ..Default::default() };
             world.store.commit(commit).await.unwrap();
