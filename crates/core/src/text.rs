@@ -1,7 +1,7 @@
 //! Texts as readers see them.
 
-/// The lines of a text, wherever a reader could see a new one begin: after `\n`, `\r` or `\r\n`, and after the ends of lines, paragraphs and
-/// pages of Unicode. An empty text is one empty line.
+/// The lines of a text. A line ends with `\n`, `\r` or `\r\n`, or with a Unicode character that ends a line, a paragraph or a page: a reader
+/// could see a new line begin there. An empty text is one empty line.
 ///
 /// ```
 /// use threadkeep_core::text::lines;

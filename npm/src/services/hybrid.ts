@@ -299,8 +299,8 @@ export class Hybrid implements MessageStore {
 
   /**
    * Asks the service for memories that answer `query`. Gives them as text for a prompt, with at most `memoryTokens`. The text is empty
-   * if nothing answers. If the service fails, the text is empty too, and `onMemoryError` gets the error. From then on the service is told of the
-   * thread, as {@link append} does, so that what an agent is about to add to it is sent even after a crash.
+   * if nothing answers. If the service fails, the text is empty too, and `onMemoryError` gets the error. It also registers the thread, as
+   * {@link append} does: what an agent adds next is sent even after a crash.
    */
   async recall(thread: string, query: string): Promise<string> {
     this.#open();

@@ -36,7 +36,7 @@ END $migration$;`;
 }
 
 /**
- * An index of tokens by time, for removing old ones. Keeps of version 2 were made without it too: whoever owns the table makes it when a store opens. A
+ * An index of tokens by time, for removing old ones. Some keeps of version 2 lack it. The owner of the table makes it when a store opens. A
  * B-tree, since deleted tokens leave room for new ones: each range of pages would soon hold all times, and a BRIN index would find nothing.
  */
 export function tokensByTime(s: string, literal: string): string {

@@ -1,9 +1,9 @@
 //! What a compaction remembers, by where it comes from. Goes in: the messages that were summarised with their origins, and what the
 //! summariser found. Comes out: facts with their origins, and episodes, as far as the caller agrees to remember them.
 //!
-//! A fact takes the weakest origin among its sources. A fact that names no sources, or does not say what they say, takes the weakest
-//! origin among all messages that the summariser read: a web page may have told it what to find. Of a later piece, that includes the
-//! pieces before it if their statements are carried on. An episode may rest on messages that are not to be remembered. It then keeps only
+//! A fact takes the weakest origin among its sources. A fact may name no sources, or not say what they say. It then takes the weakest
+//! origin among all messages that the summariser read. A web page may have told the summariser what to find. For a later piece, that
+//! includes the pieces before it if their statements are carried on. An episode may rest on messages that are not to be remembered. It then keeps only
 //! the sentences whose every word stands in one of the other messages.
 
 use std::collections::BTreeMap;

@@ -2,8 +2,8 @@
 //! the working context's messages. Goes in: text. Comes out: records, and for each line that is none, why; and the way back. No files are
 //! touched here.
 //!
-//! The fields and their order are the layout's. What we know beyond it (`transcript`, `sources`, `pinned`, `kind`, `superseded_by`, `agent`,
-//! `origin`) stands after them, and only where it says something; fields that we do not know come back from a trace as they came.
+//! The fields and their order are the layout's. Our own fields follow them: `transcript`, `sources`, `pinned`, `kind`, `superseded_by`, `agent`
+//! and `origin`. A field that says nothing is left out. Fields that we do not know come back from a trace as they came.
 
 mod items;
 mod trace;
