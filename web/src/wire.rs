@@ -258,7 +258,7 @@ impl Change {
             Event::Deleted { transcript, nodes } => Some(Self::Deleted { transcript, nodes }),
             Event::Cleared => Some(Self::Cleared),
             Event::Memory { .. } => Some(Self::Memory),
-            Event::Head { .. } | Event::Mail { .. } | Event::Damage { .. } => None,
+            Event::Head { .. } | Event::Mail { .. } | Event::Settings { .. } | Event::Damage { .. } => None,
         }
     }
 }

@@ -192,6 +192,8 @@ pub struct Transcript {
     heads: HashMap<String, MessageId>,
     /// How the chains at heads are compacted, where that was chosen.
     strategies: HashMap<String, Strategy>,
+    /// Nodes that were ever pinned, in the order in which they were, and whether they still are.
+    pins: Vec<(MessageId, bool)>,
     patch: InfoPatch,
     /// With the sequence numbers of their entries.
     checkpoints: Vec<(u64, Checkpoint)>,
@@ -233,6 +235,7 @@ impl Transcript {
             aliases: foldhash::HashMap::default(),
             heads: HashMap::new(),
             strategies: HashMap::new(),
+            pins: Vec::new(),
             patch: InfoPatch::default(),
             checkpoints: Vec::new(),
             checkpoint_of_id: HashMap::new(),
@@ -364,13 +367,16 @@ impl Transcript {
                 }
                 coming.note(id, |change| change.alias |= !same);
             }
-            Entry::Head { node: Some(node), .. } if !known(coming, node) => return Err(missing(node)),
+            Entry::Head { node: Some(node), .. } | Entry::Pin { node, .. } if !known(coming, node) => {
+                return Err(missing(node));
+            }
             Entry::Checkpoint(checkpoint) if !known(coming, &checkpoint.anchor) => {
                 return Err(missing(&checkpoint.anchor));
             }
             Entry::Checkpoint(_)
             | Entry::Head { .. }
             | Entry::Strategy { .. }
+            | Entry::Pin { .. }
             | Entry::Info(_)
             | Entry::Removed { .. }
             | Entry::Gone(_) => {}
@@ -477,6 +483,7 @@ impl Transcript {
             stays
         });
         self.heads.retain(|_, node| !gone.contains(node));
+        self.pins.retain(|(node, _)| !gone.contains(node));
         self.drafts.retain(|node, _| !gone.contains(node));
         true
     }
@@ -552,6 +559,11 @@ impl Transcript {
                         self.checkpoints.push((self.next_seq, *checkpoint));
                     }
                 }
+            }
+            Entry::Pin { node, pinned } => {
+                let node = self.aliases.get(&node).cloned().unwrap_or(node);
+                self.pins.retain(|(known, _)| *known != node);
+                self.pins.push((node, pinned));
             }
             Entry::Info(patch) => self.describe(patch),
             Entry::Removed { next_turn } => self.next_turn = self.next_turn.max(next_turn),
@@ -746,6 +758,16 @@ impl Transcript {
     /// How the chain at a head is compacted; `None` where that was not chosen.
     pub fn strategy(&self, name: &str) -> Option<Strategy> {
         self.strategies.get(name).copied()
+    }
+
+    /// The pinned nodes, in the order in which they were pinned.
+    pub fn pins(&self) -> impl Iterator<Item = &MessageId> {
+        self.pins.iter().filter(|(_, pinned)| *pinned).map(|(node, _)| node)
+    }
+
+    /// Whether a node is pinned; `None` if it never was.
+    pub fn pinned(&self, node: &MessageId) -> Option<bool> {
+        self.pins.iter().find(|(known, _)| known == node).map(|(_, pinned)| *pinned)
     }
 
     /// The checkpoint of this id.

@@ -232,13 +232,13 @@ impl<'a> Chain<'a> {
         cache.prepared(log, (&self.path, self.path.end()), &self.items, over, options.preparing(), (encoding, counter))
     }
 
-    /// The places of pins, and how many of them are at no message of the chain.
+    /// The places of pins and of the transcript's own, and how many of the former are at no message of the chain.
     pub(crate) fn pins(&self, tree: &Transcript, pins: &[MessageRef]) -> (Vec<usize>, usize) {
         places(&self.path, tree, pins)
     }
 }
 
-/// The places on a path of pins, and how many of them are at none.
+/// The places on a path of pins and of the transcript's own, and how many of the former are at none.
 fn places(path: &Path, tree: &Transcript, pins: &[MessageRef]) -> (Vec<usize>, usize) {
     let (mut places, mut lost) = (Vec::new(), 0);
     for pin in pins {
@@ -257,6 +257,8 @@ fn places(path: &Path, tree: &Transcript, pins: &[MessageRef]) -> (Vec<usize>, u
         }
         lost += usize::from(places.len() == before);
     }
+    let own = tree.pins().filter_map(|id| path.range(tree.get(id)?.seq));
+    places.extend(own.flat_map(|(start, end)| start..end));
     (places, lost)
 }
 

@@ -24,6 +24,9 @@
 //! | `a/<agent>` | how far an agent is with its mailbox |
 //! | `a/<agent>/<node>` | nothing; that a turn of the agent was begun and has not ended |
 //! | `x/<name>/<key>` | a record of somebody else's, such as an adapter of a framework |
+//! | `o/k` | the settings of the whole keep |
+//! | `o/t/<transcript>` | those of a transcript |
+//! | `o/h/<head>` | those of a head |
 //! | `m/memory` | nothing; that episodes or facts were ever written |
 //! | `m/memory/<random>` | nothing; its name changes whenever they are written |
 //! | `m/imported` | when the last import ended, in milliseconds since 1970 |
@@ -40,7 +43,7 @@ use threadkeep_core::{MessageId, TranscriptId};
 use threadkeep_store::{Scan, escape, unescape};
 
 /// The prefixes of everything that the engine writes.
-pub const ALL: [&str; 13] = ["t/", "p/", "i/", "h/", "e/", "f/", "c/", "s/", "b/", NUMBERS, AGENTS, "m/", "x/"];
+pub const ALL: [&str; 14] = ["t/", "p/", "i/", "h/", "e/", "f/", "c/", "s/", "b/", NUMBERS, AGENTS, "o/", "m/", "x/"];
 
 /// Written strictly when an import ends, which makes the relaxed commits before it durable.
 pub const IMPORTED: &str = "m/imported";
@@ -268,6 +271,19 @@ pub fn number_mark(party: &str, number: u64) -> String {
 /// Whether a key of [`NUMBERS`] is such a marker.
 pub fn is_number_mark(key: &str) -> bool {
     key.strip_prefix(NUMBERS).is_some_and(|rest| rest.contains('/'))
+}
+
+/// The settings of the whole keep.
+pub const SETTINGS: &str = "o/k";
+
+/// The settings of a transcript.
+pub fn settings_of(transcript: &TranscriptId) -> String {
+    ["o/t/", &escape(transcript.as_str())].concat()
+}
+
+/// The settings of a head.
+pub fn settings_at(head: &str) -> String {
+    ["o/h/", &escape(head)].concat()
 }
 
 /// Before the keys of the records of `name`.

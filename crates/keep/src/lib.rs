@@ -58,6 +58,7 @@ mod remove;
 mod retrieve;
 mod route;
 mod search;
+mod settings;
 pub mod traces;
 mod turns;
 mod views;

@@ -75,8 +75,9 @@ impl<S: Store> Keep<S> {
                 if self.stored_head(name).await?.is_some_and(|at| at != *transcript) {
                     continue;
                 }
-                commit.deletes.extend([keys::head(name), keys::ASKED.of(None, name)]);
+                commit.deletes.extend([keys::head(name), keys::ASKED.of(None, name), keys::settings_at(name)]);
             }
+            commit.deletes.push(keys::settings_of(transcript));
             let tables = [keys::EPISODES, keys::FACTS, keys::ASKED].map(|table| table.within(transcript));
             let own = [keys::all_pages(transcript)].into_iter().chain(tables);
             commit.delete_ranges.extend(own.map(|scan| (scan.start, scan.end)));
@@ -217,7 +218,7 @@ impl<S: Store> Keep<S> {
         }
         let mut entries = vec![Entry::Removed { next_turn: tree.next_turn() }];
         if let Some(name) = name {
-            extra.deletes.extend([keys::head(name), keys::ASKED.of(None, name)]);
+            extra.deletes.extend([keys::head(name), keys::ASKED.of(None, name), keys::settings_at(name)]);
             entries.push(Entry::Head { name: name.to_owned(), node: None });
         }
         let moved = tree.heads().iter().filter(|(other, node)| gone.contains(node) && Some(other.as_str()) != name);
@@ -303,7 +304,7 @@ fn without(entry: Entry, gone: &HashSet<&MessageId>) -> Option<Entry> {
         Entry::Extend { node, .. } | Entry::Seal { node } | Entry::Alias { node, .. } if gone.contains(&node) => {
             Some(Entry::Gone(1))
         }
-        Entry::Head { node: Some(node), .. } if gone.contains(&node) => Some(Entry::Gone(1)),
+        Entry::Head { node: Some(node), .. } | Entry::Pin { node, .. } if gone.contains(&node) => Some(Entry::Gone(1)),
         // What it covers lies above its anchor, so that nothing of it can go without the anchor.
         Entry::Checkpoint(checkpoint) if gone.contains(&checkpoint.anchor) => Some(Entry::Gone(1)),
         Entry::Info(mut patch) if patch.leaf.as_ref().is_some_and(|leaf| gone.contains(leaf)) => {

@@ -367,6 +367,11 @@ pub enum Event {
         /// The message's number.
         number: u64,
     },
+    /// Settings were stored or removed.
+    Settings {
+        /// The head or the transcript; `null` for the whole keep.
+        at: Option<String>,
+    },
     /// Everything was deleted.
     Cleared,
     /// Something that is stored cannot be read, and was passed over.
@@ -405,6 +410,8 @@ mod tests {
             Event::Cleared,
             Event::Memory { episodes: vec!["e".into()], facts: vec![] },
             Event::Mail { party: "a".into(), number: 7 },
+            Event::Settings { at: None },
+            Event::Settings { at: Some("h".into()) },
             Event::Damage { damage: Damage { transcript: None, what: "bits".into() } },
             Event::Damage { damage: Damage { transcript: Some(id.clone()), what: "bits".into() } },
         ];

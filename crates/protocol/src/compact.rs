@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use serde::{Deserialize, Serialize};
 use threadkeep_compaction::memory::{Episode, Fact, RememberFrom, Share};
-use threadkeep_compaction::{Policy, PolicyOptions};
+use threadkeep_compaction::PolicyOptions;
 use threadkeep_context::MessageRef;
 use threadkeep_core::checkpoint::{Checkpoint, Spent, Strategy};
 use threadkeep_core::read::{self, BadRequest, object, or_default};
@@ -120,16 +120,15 @@ pub struct PolicyParams {
 }
 
 impl PolicyParams {
-    /// The policy that holds.
-    pub fn resolve(&self) -> Policy {
-        let asked = PolicyOptions {
+    /// Its figures.
+    pub fn figures(&self) -> PolicyOptions {
+        PolicyOptions {
             max_context_tokens: self.max_context_tokens.map(u64::from),
             max_output_tokens: self.max_output_tokens.map(u64::from),
             safety_margin: self.safety_margin.map(u64::from),
             compaction_ratio: self.compaction_ratio,
             compaction_threshold: self.compaction_threshold,
-        };
-        Policy::resolve(&asked, &PolicyOptions::default(), self.model.as_deref())
+        }
     }
 }
 
@@ -141,7 +140,7 @@ pub struct CompactCall {
     /// A head's name, or the end of the chain: a node or an alias of it.
     #[cfg_attr(feature = "ts", ts(skip))]
     pub at: String,
-    /// Without it: that of the thread (`Thread.setStrategy`), else that of the checkpoint before, else `summarize`.
+    /// Without it: that of the settings (`Thread.setStrategy`, `setContextOptions`), else that of the checkpoint before, else `summarize`.
     pub strategy: Option<Strategy>,
     /// How many turns stay raw, beside one that is still going on; 4 without it.
     pub keep_turns: Option<u32>,

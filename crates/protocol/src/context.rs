@@ -59,15 +59,14 @@ pub struct ContextParams {
     /// How tokens are counted; as the keep was opened without it.
     pub encoding: Option<Counting>,
     /// How much the prompt may hold; everything without it.
-    #[serde(deserialize_with = "object")]
-    #[cfg_attr(feature = "ts", ts(as = "Option<_>"))]
-    pub budget: Budget,
+    #[serde(deserialize_with = "maybe_object")]
+    pub budget: Option<Budget>,
     /// The model's name, for the payload.
     pub model: Option<String>,
     /// See `TrimOptions.policy`.
     #[cfg_attr(feature = "ts", ts(inline))]
     pub policy: Option<Policy>,
-    /// Messages to keep, beside those that are marked as `pinned`. One that is not on the chain is a warning.
+    /// Messages to keep, beside those that are pinned (`Place.pin`, or `pinned` in the message). One that is not on the chain is a warning.
     #[serde(deserialize_with = "or_default")]
     #[cfg_attr(feature = "ts", ts(as = "Option<_>"))]
     pub pins: Vec<MessageRef>,
@@ -82,9 +81,7 @@ pub struct ContextParams {
     #[serde(deserialize_with = "maybe_object")]
     pub run: Option<Run>,
     /// Whether old code turns become what they defined and printed; they do not by default.
-    #[serde(deserialize_with = "or_default")]
-    #[cfg_attr(feature = "ts", ts(as = "Option<_>"))]
-    pub compress_history: bool,
+    pub compress_history: Option<bool>,
     /// How many printed texts compressed turns show at most, the newest ones; 15 without it.
     pub println_history_limit: Option<usize>,
     /// How many turns before a failed one stay whole; none without it.
@@ -97,9 +94,7 @@ pub struct ContextParams {
     #[cfg_attr(feature = "ts", ts(as = "Option<Off<WantedParams>>"))]
     pub memory: Option<Off<Wanted>>,
     /// The tools that the model may call. They cost tokens.
-    #[serde(deserialize_with = "or_default")]
-    #[cfg_attr(feature = "ts", ts(as = "Option<_>"))]
-    pub tools: Vec<Tool>,
+    pub tools: Option<Vec<Tool>>,
     /// Whose prompt it is: an `Epoch`'s name; that of the checkpoint that the chain uses without it.
     pub epoch: Option<String>,
     /// Whether calls at the end without a result are still running; otherwise they count as aborted.
@@ -107,9 +102,37 @@ pub struct ContextParams {
     #[cfg_attr(feature = "ts", ts(as = "Option<_>"))]
     pub live: bool,
     /// How the payload is written.
-    #[serde(deserialize_with = "object")]
-    #[cfg_attr(feature = "ts", ts(as = "Option<_>"))]
-    pub render: RenderParams,
+    #[serde(deserialize_with = "maybe_object")]
+    pub render: Option<RenderParams>,
+}
+
+impl ContextParams {
+    /// These options over wider ones: each option is taken whole from here, if it is here. What belongs to one call alone (`pins`, `epoch`,
+    /// `live`) is only taken from here.
+    #[must_use]
+    pub fn over(self, wider: Self) -> Self {
+        Self {
+            provider: self.provider.or(wider.provider),
+            encoding: self.encoding.or(wider.encoding),
+            budget: self.budget.or(wider.budget),
+            model: self.model.or(wider.model),
+            policy: self.policy.or(wider.policy),
+            pins: self.pins,
+            mode: self.mode.or(wider.mode),
+            system_prompt: self.system_prompt.or(wider.system_prompt),
+            persona: self.persona.or(wider.persona),
+            run: self.run.or(wider.run),
+            compress_history: self.compress_history.or(wider.compress_history),
+            println_history_limit: self.println_history_limit.or(wider.println_history_limit),
+            error_window: self.error_window.or(wider.error_window),
+            tool_preview: self.tool_preview.or(wider.tool_preview),
+            memory: self.memory.or(wider.memory),
+            tools: self.tools.or(wider.tools),
+            epoch: self.epoch,
+            live: self.live,
+            render: self.render.or(wider.render),
+        }
+    }
 }
 
 /// How a payload is written.
@@ -229,6 +252,7 @@ impl From<ContextParams> for ContextOptions {
             ..Self::default()
         };
         let build = &mut read.build;
+        let (budget, render) = (budget.unwrap_or_default(), render.unwrap_or_default());
         build.provider = provider.unwrap_or_default();
         build.budget = budget;
         build.policy = policy.unwrap_or_default();
@@ -239,7 +263,7 @@ impl From<ContextParams> for ContextOptions {
             Some(Off::On(preview)) => Previews::Over(preview),
         };
         let compress = CompressOptions::default();
-        build.compress = compress_history.then(|| CompressOptions {
+        build.compress = (compress_history == Some(true)).then(|| CompressOptions {
             println_history_limit: println_history_limit.unwrap_or(compress.println_history_limit),
             error_window: error_window.unwrap_or(compress.error_window),
         });
@@ -250,13 +274,13 @@ impl From<ContextParams> for ContextOptions {
         read.render = RenderOptions {
             model,
             max_output_tokens: budget.max_output_tokens,
-            tools: Vec::with_capacity(tools.len()),
+            tools: Vec::new(),
             stream: render.stream,
             reasoning: render.reasoning.unwrap_or(true),
             prefill: render.prefill,
             sdk: render.sdk,
         };
-        for Tool { given, schema } in tools {
+        for Tool { given, schema } in tools.into_iter().flatten() {
             build.frame.tools.push(given);
             read.render.tools.push(schema);
         }

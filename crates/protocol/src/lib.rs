@@ -22,6 +22,7 @@ mod prompt;
 mod reply;
 mod request;
 mod search;
+mod settings;
 mod vectors;
 
 pub use agent::{AgentCall, AgentModel, AgentTool, BUILT_IN, CompactionParams, LimitsParams, Summarizer};
@@ -47,5 +48,6 @@ pub use prompt::{PromptRequest, Recent};
 pub use reply::{ContextReply, FitReply, Instead, MarkRun, limits_json, warning_json};
 pub use request::{Inbound, Request, Start};
 pub use search::{Found, Hit, IndexProgress, SearchOptions, SearchParams, SearchReply, SearchRequest};
+pub use settings::{ContextSettings, SettingsRequest, SummarizerName};
 pub use threadkeep_core::read::BadRequest;
 pub use vectors::{NewVectors, Place, ToEmbed, Vector};

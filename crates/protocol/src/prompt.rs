@@ -3,7 +3,7 @@
 use serde::Deserialize;
 use threadkeep_core::read::{self, BadRequest, object, or_default};
 
-use super::{ContextOptions, WhatIf};
+use super::{ContextParams, WhatIf};
 
 /// Which of the newest messages to give, tool calls with their results. Zero means zero.
 #[derive(Debug, Clone, PartialEq, Default, Deserialize)]
@@ -42,19 +42,19 @@ pub enum PromptRequest {
     Context {
         /// The chain.
         at: String,
-        /// How it is built.
+        /// How it is built, over what is stored for the chain.
         #[serde(default, deserialize_with = "object")]
-        #[cfg_attr(feature = "ts", ts(as = "Option<super::ContextParams>"))]
-        options: Box<ContextOptions>,
+        #[cfg_attr(feature = "ts", ts(as = "Option<ContextParams>"))]
+        options: Box<ContextParams>,
     },
     /// What a budget keeps of a chain, without the prompt. → [`Response::Fit`](super::Response::Fit)
     Fit {
         /// The chain.
         at: String,
-        /// How it is built.
+        /// How it is built, over what is stored for the chain.
         #[serde(default, deserialize_with = "object")]
-        #[cfg_attr(feature = "ts", ts(as = "Option<super::ContextParams>"))]
-        options: Box<ContextOptions>,
+        #[cfg_attr(feature = "ts", ts(as = "Option<ContextParams>"))]
+        options: Box<ContextParams>,
         /// Further questions.
         #[serde(default, deserialize_with = "object")]
         #[cfg_attr(feature = "ts", ts(as = "Option<_>", inline))]
@@ -93,16 +93,15 @@ impl PromptRequest {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use threadkeep_context::Policy;
+    use threadkeep_context::{Budget, Policy};
 
     #[test]
     fn every_method_is_read() {
         let recent =
             Recent { max_messages: Some(0), max_tokens: Some(9), include_system: Some(false), include_summary: true };
-        let mut stable = Box::<ContextOptions>::default();
-        stable.build.policy = Policy::Stable;
-        let mut small = Box::<ContextOptions>::default();
-        small.build.budget.max_tokens = Some(9);
+        let stable = Box::new(ContextParams { policy: Some(Policy::Stable), ..ContextParams::default() });
+        let nine = Budget { max_tokens: Some(9), ..Budget::default() };
+        let small = Box::new(ContextParams { budget: Some(nine), ..ContextParams::default() });
         let at = || "c".to_owned();
         let mut methods = Vec::new();
         for (method, params, request) in [

@@ -13,6 +13,7 @@ use threadkeep::mailbox::{Body, Outgoing};
 use threadkeep::model::{Call, Http};
 use threadkeep::protocol::{Counting, ErrorReply, NodeInfo};
 use threadkeep_core::Message;
+use threadkeep_core::read::Off;
 use threadkeep_fetch::Fetch;
 use threadkeep_provider::{Delta, Finish, RenderOptions, render};
 use threadkeep_tokens::Encoding;
@@ -131,15 +132,11 @@ async fn take_turn(
 ) -> Result<(), KeepError> {
     let mut options = AgentOptions::new(AGENT);
     options.built_in = ready.tools.of(&BUILT_IN);
-    options.context.memory = options.context.memory.filter(|_| remembers);
+    options.context.memory = (!remembers).then_some(Off::Off);
     options.policy.max_context_tokens = ready.max_context_tokens;
     options.policy.max_output_tokens = ready.max_output_tokens;
     // Exact counts where the vocabulary can be had; an estimate is better than no answer.
-    options.context.encoding = if exact { Counting::Exact(Encoding::O200k) } else { Counting::Estimate };
-    let encoding = options.context.encoding;
-    if let Some(compact) = &mut options.compact {
-        compact.encoding = encoding;
-    }
+    options.context.encoding = Some(if exact { Counting::Exact(Encoding::O200k) } else { Counting::Estimate });
     let mut agent = Agent::<Place>::with_memory(engine.clone(), options, ready.model, Rc::new(NoTools), memory);
     // The press that sends a message sends its history to this model, so it may summarise that too. The demo cannot.
     if ready.connected.is_none() {

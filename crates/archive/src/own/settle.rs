@@ -73,8 +73,16 @@ impl Lost {
 }
 
 /// How entries go on that say nothing.
-const QUIET: [&str; 7] =
-    [",\"alias\":", ",\"head\":", ",\"seal\":", ",\"info\":", ",\"strategy\":", ",\"checkpoint\":", ",\"removed\":"];
+const QUIET: [&str; 8] = [
+    ",\"alias\":",
+    ",\"head\":",
+    ",\"seal\":",
+    ",\"info\":",
+    ",\"strategy\":",
+    ",\"pin\":",
+    ",\"checkpoint\":",
+    ",\"removed\":",
+];
 
 fn peek_node(text: &str) -> Option<What> {
     let (id, rest) = string(text.strip_prefix(",\"node\":{\"id\":")?)?;
@@ -427,6 +435,7 @@ impl Log<'_> {
                 }
             }
             Entry::Checkpoint(checkpoint) => self.know(&mut checkpoint.anchor)?,
+            Entry::Pin { node, .. } => self.know(node)?,
             Entry::Gone(_) | Entry::Strategy { .. } | Entry::Info(_) | Entry::Removed { .. } => {}
         }
         Ok(())

@@ -12,6 +12,7 @@ use threadkeep::mailbox::{MailFilter, Outgoing};
 use threadkeep::model::Scripted;
 use threadkeep::protocol::Counting;
 use threadkeep_context::Budget;
+use threadkeep_core::read::Off;
 use threadkeep_provider::ToolSchema;
 
 use super::{Row, keep, timed};
@@ -39,10 +40,10 @@ impl Tools for Echo {
 /// An agent whose prompts have a budget, so that they do not grow with its turns.
 fn options(calls: usize) -> AgentOptions {
     let mut options = AgentOptions::new("agent");
-    options.context.encoding = Counting::Estimate;
-    options.context.build.budget = Budget::tokens(4_000 + 100 * calls as u64);
+    options.context.encoding = Some(Counting::Estimate);
+    options.context.budget = Some(Budget::tokens(4_000 + 100 * calls as u64));
     options.limits = TurnLimits { steps: usize::MAX, ..TurnLimits::default() };
-    options.compact = None;
+    options.compact = Some(Off::Off);
     options
 }
 

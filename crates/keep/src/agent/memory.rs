@@ -7,14 +7,14 @@ use std::rc::Rc;
 use serde_json::{Value, json};
 use threadkeep_compaction::memory::{Episode, Fact, MemoryOrigin};
 use threadkeep_compaction::{Policy, Reason};
-use threadkeep_core::{Message, MessageId};
+use threadkeep_core::{Message, MessageId, TranscriptId};
 use threadkeep_store::Store;
 
 use super::By;
 use super::ToolAnswer;
 use crate::compact::{CompactOptions, Compacted};
 use crate::memory::Memories;
-use crate::protocol::{ContextOptions, ContextReply, Found, Hit, NewFact, SearchOptions};
+use crate::protocol::{ContextOptions, ContextReply, ContextSettings, Found, Hit, NewFact, SearchOptions};
 use crate::{Keep, KeepError};
 
 /// What is answered, once it is.
@@ -24,6 +24,13 @@ pub type Later<'a, T> = Pin<Box<dyn Future<Output = Result<T, KeepError>> + 'a>>
 pub trait Memory {
     /// [`Keep::context`].
     fn context<'a>(&'a self, at: &'a MessageId, options: &'a ContextOptions) -> Later<'a, ContextReply>;
+
+    /// The settings of a conversation: those of its transcript, and of its head if it has a name.
+    fn settings<'a>(
+        &'a self,
+        transcript: &'a TranscriptId,
+        conversation: Option<&'a str>,
+    ) -> Later<'a, ContextSettings>;
 
     /// [`Keep::compact`], by whom it says.
     fn compact<'a>(&'a self, at: &'a MessageId, options: &'a CompactOptions, by: By) -> Later<'a, Compacted>;
@@ -91,6 +98,14 @@ impl<S: Store> Own<S> {
 impl<S: Store> Memory for Own<S> {
     fn context<'a>(&'a self, at: &'a MessageId, options: &'a ContextOptions) -> Later<'a, ContextReply> {
         Box::pin(self.keep.context(at.as_str(), options))
+    }
+
+    fn settings<'a>(
+        &'a self,
+        transcript: &'a TranscriptId,
+        conversation: Option<&'a str>,
+    ) -> Later<'a, ContextSettings> {
+        Box::pin(self.keep.settings_for(Some(transcript), conversation))
     }
 
     fn compact<'a>(&'a self, at: &'a MessageId, options: &'a CompactOptions, by: By) -> Later<'a, Compacted> {

@@ -42,7 +42,7 @@
 //! # pollster::block_on(async {
 //! # let keep = Keep::open(MemoryStore::new(), Test(0.into()), Options::default()).await?;
 //! let mut options = AgentOptions::new("polly");
-//! # options.context.encoding = threadkeep::protocol::Counting::Estimate;
+//! # options.context.encoding = Some(threadkeep::protocol::Counting::Estimate);
 //! let polly = Agent::new(keep.clone(), options, Rc::new(Parrot), Rc::new(NoTools));
 //! let to_polly = Outgoing { from: "user".into(), to: "polly".into(), body: "hello".into(), ..Outgoing::default() };
 //! keep.send(to_polly).await?;
@@ -58,6 +58,7 @@ mod built_in;
 mod calls;
 mod claims;
 mod filing;
+mod how;
 mod inbox;
 mod memory;
 mod options;
@@ -76,7 +77,6 @@ use std::collections::HashMap;
 use std::rc::Rc;
 
 use futures_util::stream::{FuturesUnordered, StreamExt};
-use threadkeep_compaction::{Policy, PolicyOptions};
 use threadkeep_core::message::ToolCall;
 use threadkeep_core::node::Origin;
 use threadkeep_core::{Message, MessageId, Role};
@@ -108,7 +108,7 @@ pub struct Agent<S: Store> {
     tools: Rc<dyn Tools>,
     memory: Rc<dyn Memory>,
     claims: Rc<dyn Claims>,
-    summariser: By,
+    summariser: Option<By>,
     service: Option<Rc<dyn Service>>,
     inbox: Inbox,
     /// What ends the turns that are under way.
@@ -136,15 +136,15 @@ impl<S: Store> Agent<S> {
         tools: Rc<dyn Tools>,
         memory: Rc<dyn Memory>,
     ) -> Self {
-        let (claims, summariser) = (Rc::new(Here::of(&keep)), By::Model(Rc::clone(&model)));
+        let claims = Rc::new(Here::of(&keep));
         let (inbox, running) = (Inbox::default(), RefCell::default());
-        Self { keep, options, model, tools, memory, claims, summariser, service: None, inbox, running }
+        Self { keep, options, model, tools, memory, claims, summariser: None, service: None, inbox, running }
     }
 
-    /// The same with histories that are summarised by somebody else than its own model.
+    /// The same with histories that are summarised by this one. Without it, the settings choose between the rules and its own model.
     #[must_use]
     pub fn summarised_by(self, summariser: By) -> Self {
-        Self { summariser, ..self }
+        Self { summariser: Some(summariser), ..self }
     }
 
     /// The same with claims that it shares with all other agents over the same store, of whatever name: two agents can meet in one
@@ -365,11 +365,6 @@ impl<S: Store> Agent<S> {
         let _running = Running::new(&self.running, &node.id, cancel.clone());
         Turn::new(self, node, resumed, cancel, heard).run().await?;
         self.note(None, None, Some(&node.id)).await
-    }
-
-    /// What holds for its model: the table, and over that the agent's own figures.
-    fn policy(&self) -> Policy {
-        Policy::resolve(&self.options.policy, &PolicyOptions::default(), Some(self.model.name()))
     }
 }
 

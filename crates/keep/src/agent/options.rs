@@ -6,10 +6,11 @@ use serde_json::{Map, Value};
 use threadkeep_compaction::PolicyOptions;
 use threadkeep_compaction::memory::RememberFrom;
 use threadkeep_core::MessageId;
+use threadkeep_core::read::Off;
 use threadkeep_provider::ToolSchema;
 
 use crate::compact::CompactOptions;
-use crate::protocol::{ContextOptions, Wanted};
+use crate::protocol::ContextParams;
 
 /// A tool's answer: text or any JSON. An error is words for the model.
 pub type ToolAnswer<'a> = Pin<Box<dyn Future<Output = Result<Value, String>> + 'a>>;
@@ -88,12 +89,13 @@ pub struct AgentOptions {
     /// Which of [`BUILT_IN`](crate::protocol::BUILT_IN) it has. A turn gets two of them where it needs them: `reply` to answer another
     /// agent, and `readToolResult` where its prompt shows only the beginning of a result.
     pub built_in: Vec<String>,
-    /// Budget, policy and counting of its prompts. Without a budget it is that of the model.
-    pub context: ContextOptions,
-    /// When its history is compacted, over what is known of the model.
+    /// Its own options of prompts, over the settings of the conversation. Without a budget it is that of the model; without a policy it is
+    /// `stable`; without a word on memory it has some.
+    pub context: ContextParams,
+    /// When its history is compacted, over the settings of the conversation and what is known of the model.
     pub policy: PolicyOptions,
-    /// How it is compacted; `None` for never.
-    pub compact: Option<CompactOptions>,
+    /// How it is compacted, over the settings of the conversation, or never; as the settings say without it.
+    pub compact: Option<Off<CompactOptions>>,
     /// When a turn is ended.
     pub limits: TurnLimits,
     /// Whether [`Agent::catch_up`](super::Agent::catch_up) carries on turns that were interrupted. Without it they wait for
@@ -104,19 +106,17 @@ pub struct AgentOptions {
 }
 
 impl AgentOptions {
-    /// An agent with memory, without built-in tools and without a system prompt, the policy `stable`, and compaction when it is due.
+    /// An agent with memory, without built-in tools and without a system prompt, the policy `stable`, and compaction when it is due, unless
+    /// the settings of the keep say otherwise.
     pub fn new(name: impl Into<String>) -> Self {
-        let mut context = ContextOptions::default();
-        context.build.policy = threadkeep_context::Policy::Stable;
-        context.memory = Some(Wanted::default());
         Self {
             name: name.into(),
             user: "user".to_owned(),
             system_prompt: String::new(),
             built_in: Vec::new(),
-            context,
+            context: ContextParams::default(),
             policy: PolicyOptions::default(),
-            compact: Some(CompactOptions::default()),
+            compact: None,
             limits: TurnLimits::default(),
             resume: false,
             remember_from: RememberFrom::default(),

@@ -4,23 +4,22 @@ use std::cell::{Cell, RefCell};
 use std::collections::HashSet;
 
 use threadkeep_compaction::Reason;
-use threadkeep_compaction::memory::BundleLimits;
-use threadkeep_context::Budget;
 use threadkeep_context::preview::PREVIEW;
 use threadkeep_core::message::{Kind, ToolCall};
 use threadkeep_core::{Message, MessageId, Role, TranscriptId, depth};
-use threadkeep_provider::{Completion, Delta, Finish, ToolSchema, Usage, lift};
+use threadkeep_provider::{Completion, Delta, Finish, Usage, lift};
 use threadkeep_store::Store;
 
+use super::how::How;
 use super::spoken::Spoken;
 use super::steps::{self, Step};
 use super::{Agent, AgentEvent, Heard, Outcome, arguments, built_in};
 use crate::KeepError;
-use crate::compact::{Cancel, CompactOptions, unless};
+use crate::compact::{Cancel, unless};
 use crate::hash::fnv;
 use crate::mailbox::{Body, Mail, Outgoing};
 use crate::model::{Call, Failure};
-use crate::protocol::{ContextOptions, ContextReply, NodeInfo, Wanted};
+use crate::protocol::{ContextReply, NodeInfo};
 
 /// The code of a message that says that a turn was stopped.
 const CANCELLED: &str = "cancelled";
@@ -66,7 +65,7 @@ pub(super) struct Turn<'a, S: Store> {
     /// The built-in tools that the conversation needs beside those that were asked for.
     pub(super) needed: RefCell<Vec<&'static str>>,
     /// What a memory service remembers that answers the message.
-    recalled: Option<String>,
+    pub(super) recalled: Option<String>,
 }
 
 impl<'a, S: Store> Turn<'a, S> {
@@ -187,15 +186,15 @@ impl<'a, S: Store> Turn<'a, S> {
         if self.cancel.is_cancelled() {
             return self.fail(CANCELLED, "stopped".to_owned(), Message::assistant("")).await;
         }
-        let (mut options, mut schemas) = self.context();
-        self.compact_if_due(&options).await?;
-        let mut prompt = self.agent.memory.context(&self.node, &options).await?;
-        if prompt.over_budget && self.compact(&options).await? {
-            prompt = self.agent.memory.context(&self.node, &options).await?;
+        let mut how = self.how().await?;
+        self.compact_if_due(&how).await?;
+        let mut prompt = self.agent.memory.context(&self.node, &how.options).await?;
+        if prompt.over_budget && self.compact(&how).await? {
+            prompt = self.agent.memory.context(&self.node, &how.options).await?;
         }
         if prompt.messages.iter().any(is_preview) && self.need(built_in::READ) {
-            (options, schemas) = self.context();
-            prompt = self.agent.memory.context(&self.node, &options).await?;
+            how = self.how().await?;
+            prompt = self.agent.memory.context(&self.node, &how.options).await?;
         }
         if prompt.over_budget {
             let budget = prompt.limits.tokens.map_or_else(|| "its budget".to_owned(), |most| format!("{most} tokens"));
@@ -214,7 +213,7 @@ impl<'a, S: Store> Turn<'a, S> {
             }
             self.tell(AgentEvent::Delta { node: self.node.clone(), delta });
         };
-        let call = Call { messages: &prompt.messages, payload: &prompt.payload, tools: &schemas };
+        let call = Call { messages: &prompt.messages, payload: &prompt.payload, tools: &how.schemas };
         let answer = unless(Some(&self.cancel), self.agent.model.call(call, &heard));
         let answer = spoken.storing(&self.agent.keep, &self.node, answer).await;
         let partial = || spoken.message();
@@ -229,20 +228,10 @@ impl<'a, S: Store> Turn<'a, S> {
                 self.fail(&code, message, said.unwrap_or_else(partial)).await
             }
             Ok(Ok(completion)) => {
-                let tokens = self.tokens_of(&prompt, completion.usage);
-                self.said(completion, tokens, &before, &schemas).await
+                let tokens = tokens_of(&prompt, completion.usage, how.has_budget);
+                self.said(completion, tokens, &before, &how).await
             }
         }
-    }
-
-    /// The tokens of a prompt, as the provider counts them if it does. A prompt that was cut says nothing of how long the history is:
-    /// without a budget of the agent's own, that counts as more than any model takes.
-    fn tokens_of(&self, prompt: &ContextReply, usage: Option<Usage>) -> u64 {
-        let own = self.agent.options.context.build.budget;
-        if own == Budget::default() && prompt.ledger.is_cut() {
-            return u64::MAX;
-        }
-        usage.map_or(prompt.figures.tokens, |usage| usage.prompt_tokens)
     }
 
     /// Stores an answer, and asks for a compaction if its prompt had too many `tokens`.
@@ -251,14 +240,14 @@ impl<'a, S: Store> Turn<'a, S> {
         completion: Completion,
         tokens: u64,
         before: &Said,
-        schemas: &[ToolSchema],
+        how: &How,
     ) -> Result<(), KeepError> {
         let Completion { mut message, usage, finish } = completion;
         if let Some(usage) = usage {
             self.usage.set(Some(self.usage.get().unwrap_or_default().plus(usage)));
         }
         // A connection has done so already; a host's function may know nothing of it.
-        let tools: Vec<String> = schemas.iter().map(|schema| schema.name.clone()).collect();
+        let tools: Vec<String> = how.schemas.iter().map(|schema| schema.name.clone()).collect();
         lift(&mut message, &tools, &format!("{} {}", self.node, before.messages));
         if finish == Finish::Length {
             message.tags.push(CUT_OFF.to_owned());
@@ -280,38 +269,13 @@ impl<'a, S: Store> Turn<'a, S> {
             return self.fail("bad-answer", reason.to_owned(), message).await;
         }
         self.add(message).await?;
-        self.agent.memory.after_response(&self.node, Some(tokens), self.agent.policy()).await?;
+        self.agent.memory.after_response(&self.node, Some(tokens), how.policy).await?;
         self.tell(AgentEvent::said(self.node.clone(), usage));
         Ok(())
     }
 
-    /// The options of the next prompt, and the tools that it names.
-    fn context(&self) -> (ContextOptions, Vec<ToolSchema>) {
-        let mut schemas = built_in::schemas(&|name| self.has_built_in(name));
-        schemas.extend(self.agent.tools.schemas());
-        let mut options = self.agent.options.context.clone();
-        let policy = self.agent.policy();
-        let budget = &mut options.build.budget;
-        if budget.max_tokens.is_none() && budget.max_context_tokens.is_none() {
-            budget.max_tokens = Some(policy.input_budget());
-        }
-        if let Some(text) = &self.recalled {
-            options.memory.get_or_insert_with(nothing_else).text = Some(text.clone());
-        }
-        if let Some(memory) = &mut options.memory {
-            memory.agent = Some(self.agent.options.name.clone());
-        }
-        options.build.provider = self.agent.model.provider();
-        options.build.frame.tools = schemas.iter().map(ToolSchema::to_json).collect();
-        options.render.tools.clone_from(&schemas);
-        options.render.model = Some(self.agent.model.name().to_owned());
-        options.render.stream = Some(true);
-        options.render.max_output_tokens.get_or_insert(policy.max_output_tokens);
-        (options, schemas)
-    }
-
     /// Compacts where that was asked for: here, or by the turn before.
-    async fn compact_if_due(&self, options: &ContextOptions) -> Result<(), KeepError> {
+    async fn compact_if_due(&self, how: &How) -> Result<(), KeepError> {
         let memory = &self.agent.memory;
         let mut due: Option<Reason> = memory.compaction_required(&self.node).await?;
         if let Some(parent) = &self.parent
@@ -321,26 +285,16 @@ impl<'a, S: Store> Turn<'a, S> {
             memory.clear_compaction_request(parent).await?;
         }
         if due.is_some() {
-            self.compact(options).await?;
+            self.compact(how).await?;
         }
         Ok(())
     }
 
     /// Compacts the history; gives whether that came to something. What goes wrong is told, and the turn goes on without.
-    async fn compact(&self, context: &ContextOptions) -> Result<bool, KeepError> {
-        let Some(options) = &self.agent.options.compact else { return Ok(false) };
+    async fn compact(&self, how: &How) -> Result<bool, KeepError> {
+        let Some(options) = &how.compact else { return Ok(false) };
         self.tell(AgentEvent::Compacting { node: self.node.clone() });
-        let (provider, encoding) = (context.build.provider, context.encoding);
-        let options = CompactOptions {
-            provider,
-            encoding,
-            cancel: Some(self.cancel.clone()),
-            agent: Some(self.agent.options.name.clone()),
-            remember_from: self.agent.options.remember_from.clone(),
-            ..options.clone()
-        };
-        let by = self.agent.summariser.clone();
-        let done = self.agent.memory.compact(&self.node, &options, by).await;
+        let done = self.agent.memory.compact(&self.node, options, how.by.clone()).await;
         let node = self.node.clone();
         let (checkpoint, (tokens_before, tokens_after), error) = match done {
             Ok(done) => (done.checkpoint.map(|made| made.id), (done.tokens_before, done.tokens_after), None),
@@ -441,9 +395,13 @@ impl<'a, S: Store> Turn<'a, S> {
     }
 }
 
-/// Nothing of the keep's own memory.
-fn nothing_else() -> Wanted {
-    Wanted { limits: BundleLimits { episodes: 0, facts: 0 }, ..Wanted::default() }
+/// The tokens of a prompt, as the provider counts them if it does. A prompt that was cut says nothing of how long the history is: without
+/// a budget of its own, that counts as more than any model takes.
+fn tokens_of(prompt: &ContextReply, usage: Option<Usage>, has_budget: bool) -> u64 {
+    if !has_budget && prompt.ledger.is_cut() {
+        return u64::MAX;
+    }
+    usage.map_or(prompt.figures.tokens, |usage| usage.prompt_tokens)
 }
 
 /// Whether a prompt shows only the beginning of a tool's result.

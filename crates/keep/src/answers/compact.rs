@@ -48,7 +48,10 @@ impl<S: Store> Keep<S> {
             CompactionRequest::Epochs { at } => self.epochs(&at).await?.iter().map(epoch_json).collect(),
             CompactionRequest::AfterResponse { at, prompt_tokens, policy } => {
                 let tokens = prompt_tokens.map(u64::from);
-                pending(self.after_response(&at, tokens, &policy.resolve()).await?)
+                pending(match self.policy_at(&at, &policy).await? {
+                    Some(policy) => self.after_response(&at, tokens, &policy).await?,
+                    None => self.compaction_required(&at).await?,
+                })
             }
             CompactionRequest::RequestCompaction { at } => {
                 self.request_compaction(&at).await?;

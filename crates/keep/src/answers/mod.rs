@@ -6,6 +6,7 @@ mod compact;
 mod mail;
 mod memory;
 mod search;
+mod settings;
 
 use threadkeep_store::Store;
 
@@ -89,9 +90,11 @@ impl<S: Store> Keep<S> {
                 self.get_recent(&head, &options).await.map(Response::Messages)
             }
             PromptRequest::Context { at, options } => {
+                let options = self.options_at(&at, *options).await?;
                 Ok(Response::Context(self.context(&at, &options).await?.to_json()))
             }
             PromptRequest::Fit { at, options, what_if } => {
+                let options = self.options_at(&at, *options).await?;
                 Ok(Response::Fit(self.fit(&at, &options, what_if).await?.to_json()))
             }
             PromptRequest::ToolResult { at, path } => {

@@ -90,8 +90,7 @@ impl<S: Store> Keep<S> {
     /// Where the request for `at` is kept: with the head of that name, else with the node.
     pub(super) async fn request_place(&self, at: &str) -> Result<Place, KeepError> {
         let (transcript, leaf) = self.place(at).await?;
-        let mut is_head = false;
-        self.peek(&transcript, &mut |log| is_head = log.tree.heads().contains_key(at)).await?;
+        let is_head = self.is_head(&transcript, at).await?;
         let key = if is_head { keys::ASKED.of(None, at) } else { keys::ASKED.of(Some(&transcript), leaf.as_str()) };
         Ok(Place { key, transcript, leaf, is_head })
     }
@@ -116,14 +115,14 @@ impl<S: Store> Keep<S> {
         Ok(())
     }
 
-    /// How the chain at a head is compacted where a call does not say; `None` where that was not chosen: then it is as the
-    /// checkpoint before was made.
+    /// How the chain at a head is compacted where a call does not say; `None` where that was not chosen, there or for a wider place: then
+    /// it is as the checkpoint before was made.
     ///
     /// # Errors
     /// `missing-thread`; the store's.
     pub async fn strategy(&self, name: &str) -> Result<Option<Strategy>, KeepError> {
-        let found = self.at_head(name, |tree, _| Ok(tree.strategy(name))).await?;
-        found.ok_or_else(|| KeepError::MissingHead(name.to_owned()))
+        self.head(name).await?.ok_or_else(|| KeepError::MissingHead(name.to_owned()))?;
+        Ok(self.context_options(Some(name)).await?.compacting().and_then(|compaction| compaction.strategy))
     }
 
     /// Chooses how the chain at a head is compacted from now on. It is stored with the head: it moves with it, and goes with it.
@@ -132,6 +131,14 @@ impl<S: Store> Keep<S> {
     /// `missing-thread`; `damaged`; the store's.
     pub async fn set_strategy(&self, name: &str, strategy: Option<Strategy>) -> Result<(), KeepError> {
         let _writing = self.writing().await;
+        self.write_strategy(name, strategy).await?;
+        // What was said last holds.
+        let own = self.own_context_options(Some(name)).await?;
+        self.store_settings(Some(name), &own.without_strategy()).await
+    }
+
+    /// [`Keep::set_strategy`] for a caller who holds [`Keep::writing`]; the settings of the head stay as they are.
+    pub(crate) async fn write_strategy(&self, name: &str, strategy: Option<Strategy>) -> Result<(), KeepError> {
         let missing = || KeepError::MissingHead(name.to_owned());
         let transcript = self.at_head(name, |tree, _| Ok(tree.id().clone())).await?.ok_or_else(missing)?;
         let written = self.write(&transcript, |log| {

@@ -36,6 +36,9 @@ impl Difference {
         let alias = |(id, node): (&MessageId, &MessageId)| Entry::Alias { id: id.clone(), node: node.clone() };
         found.entries.extend(aliases.into_iter().map(alias));
         found.heads(tree, incoming);
+        // Whoever removed a pin here does not get it back.
+        let pins = incoming.pins().filter(|node| tree.pinned(node).is_none());
+        found.entries.extend(pins.map(|node| Entry::Pin { node: node.clone(), pinned: true }));
         found.shown(tree, incoming, more, made);
         found
     }

@@ -10,10 +10,11 @@ use serde_json::json;
 use threadkeep::agent::{Agent, AgentEvent, AgentOptions, By, ToolAnswer, ToolUse, Tools, TurnLimits};
 use threadkeep::mailbox::Mail;
 use threadkeep::model::Model;
-use threadkeep::protocol::NodeInfo;
-use threadkeep_context::{Preview, Previews};
+use threadkeep::protocol::{ContextParams, NodeInfo};
+use threadkeep_context::{Budget, Preview};
 use threadkeep_core::Message;
 use threadkeep_core::message::Kind;
+use threadkeep_core::read::Off;
 use threadkeep_provider::{Delta, Provider, ToolSchema, validate_payload};
 use threadkeep_store::MemoryStore;
 
@@ -46,8 +47,8 @@ fn error_of(message: &Message) -> (&str, &str) {
 /// A chain is valid for every provider, whatever happened in it.
 async fn assert_valid(lal: &Agent<MemoryStore>, node: &NodeInfo) {
     for provider in Provider::ALL {
-        let mut options = lal.options().context.clone();
-        options.build.provider = provider;
+        let own = ContextParams { provider: Some(provider), ..lal.options().context.clone() };
+        let options = lal.keep().options_at(node.id.as_str(), own).await.unwrap();
         let prompt = lal.keep().context(node.id.as_str(), &options).await.unwrap();
         let findings = validate_payload(&prompt.payload, provider);
         assert!(findings.is_empty(), "{findings:?}");
@@ -359,7 +360,7 @@ fn a_prompt_that_cannot_fit_is_not_sent() {
     let world = World::default();
     let script = Script::of([]);
     let mut own = options("lal");
-    own.context.build.budget.max_tokens = Some(20);
+    own.context.budget = Some(Budget::tokens(20));
     let lal = Agent::new(world.tab(), own, script.clone(), Rc::new(Toolbox::default()));
     run(async {
         let mail = write(lal.keep(), &"word ".repeat(200), None).await;
@@ -419,7 +420,7 @@ fn a_history_that_was_cut_is_compacted_though_no_provider_counts() {
         let mut own = options(&format!("lal-{limit:?}"));
         own.policy.max_context_tokens = Some(5_000);
         own.policy.max_output_tokens = Some(1_000);
-        own.context.build.budget.max_tokens = limit;
+        own.context.budget = limit.map(Budget::tokens);
         let lal = Agent::new(world.tab(), own, script, Rc::new(Toolbox::default())).summarised_by(By::Rules);
         run(async {
             let mut last: Option<threadkeep_core::MessageId> = None;
@@ -626,7 +627,7 @@ fn a_result_of_which_a_prompt_shows_the_beginning_can_be_read_whole() {
         says("read"),
     ]);
     let mut own = options("lal");
-    own.context.build.previews = Previews::Over(Preview::default());
+    own.context.tool_preview = Some(Off::On(Preview::default()));
     let lal = Agent::new(world.tab(), own, Rc::clone(&script) as Rc<dyn Model>, Rc::<Toolbox>::default());
     run(async {
         let mail = write(lal.keep(), &format!("{} the end", "word ".repeat(8_000)), None).await;
@@ -772,7 +773,7 @@ fn session(kills: &[usize]) -> (Vec<String>, Vec<String>, usize, usize) {
                 if !marked {
                     plain.push(own.join("\n"));
                 }
-                let prompt = keep.context(at.as_str(), &lal.options().context).await.unwrap();
+                let prompt = keep.context(at.as_str(), &lal.options().context.clone().into()).await.unwrap();
                 let findings = validate_payload(&prompt.payload, Provider::OpenAiChat);
                 assert!(findings.is_empty() || node.parent.is_none(), "{findings:?}");
                 said.push(all);
@@ -851,7 +852,7 @@ fn a_default_agent_sends_a_hello_with_little_beside_it() {
     let world = World::default();
     let script = Script::of([says("Hello.")]);
     let mut own = AgentOptions::new("agent");
-    own.context.encoding = threadkeep::protocol::Counting::Estimate;
+    own.context.encoding = Some(threadkeep::protocol::Counting::Estimate);
     let agent = Agent::new(world.tab(), own, Rc::clone(&script) as Rc<dyn Model>, Rc::new(threadkeep::agent::NoTools));
     let asked = Cell::new(0);
     run(async {
@@ -907,8 +908,8 @@ fn a_tool_that_reads_results_is_offered_once_a_prompt_shows_only_the_beginning_o
     };
     let agent = |most: u64| {
         let own = AgentOptions { built_in: Vec::new(), ..options("lal") };
-        let mut own = AgentOptions { compact: None, ..own };
-        own.context.build.budget.max_tokens = Some(most);
+        let mut own = AgentOptions { compact: Some(Off::Off), ..own };
+        own.context.budget = Some(Budget::tokens(most));
         Agent::new(world.tab(), own, Rc::clone(&script) as Rc<dyn Model>, Rc::new(Echo(long.clone())))
     };
     run(async {

@@ -134,7 +134,7 @@ pub(crate) fn options(name: &str) -> AgentOptions {
     let mut options = AgentOptions::new(name);
     options.user = "ann".to_owned();
     options.built_in = BUILT_IN.map(str::to_owned).to_vec();
-    options.context.encoding = Counting::Estimate;
+    options.context.encoding = Some(Counting::Estimate);
     options
 }
 

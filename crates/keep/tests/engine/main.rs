@@ -38,6 +38,7 @@ mod reply_chain_agents;
 mod reply_chains;
 mod scopes;
 mod search;
+mod settings;
 mod side_by_side;
 mod store_surface;
 mod summarisers;

@@ -13,6 +13,7 @@ use threadkeep::{Keep, MemoryFilter, NewFact};
 use threadkeep_compaction::memory::{BundleLimits, Fact, MemoryOrigin, RememberFrom};
 use threadkeep_context::rule;
 use threadkeep_core::Message;
+use threadkeep_core::read::Off;
 use threadkeep_store::MemoryStore;
 
 use crate::agent_support::{Script, Toolbox, calls, options, says, write};
@@ -183,7 +184,7 @@ fn what_an_agent_was_told_in_one_thread_answers_a_question_in_another_and_no_oth
         let other = answer(&keep, options("bob"), "What is the code of my door?").await;
         assert!(!other.contains("4711"), "{other}");
         let mut off = options("lal");
-        off.context.memory = None;
+        off.context.memory = Some(Off::Off);
         assert!(!answer(&keep, off, "What is the code of my door?").await.contains("4711"));
     });
 }

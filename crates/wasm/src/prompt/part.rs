@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use threadkeep::agent::{Memory, Own, ToolAnswer};
 use threadkeep::compact::{Cancel, CompactOptions, Extractive, ModelSummariser, Summariser};
 use threadkeep::protocol::{
-    BadRequest, CompactCall, CompactionRequest, Counting, MemoryRequest, PromptRequest, trim_options,
+    BadRequest, CompactCall, CompactionRequest, Counting, MemoryRequest, PromptRequest, SettingsRequest, trim_options,
 };
 use threadkeep::{Keep, KeepError};
 use threadkeep_context::compress::CompressError;
@@ -92,11 +92,16 @@ impl Prompts for Part {
                 let request = MemoryRequest::read(method, &params).map_err(bad_request)?;
                 return to_json(&keep.remembering(request).await.map_err(|error| keep_error(&error))?);
             }
+            if SettingsRequest::methods().contains(&method) {
+                let request = SettingsRequest::read(method, &params).map_err(bad_request)?;
+                return Ok(data(keep.setting(request).await.map_err(|error| keep_error(&error))?));
+            }
             let request = PromptRequest::read(method, &params).map_err(bad_request)?;
             drop(params);
             let PromptRequest::Context { at, options } = request else {
                 return to_json(&keep.prompt(request).await.map_err(|error| keep_error(&error))?);
             };
+            let options = keep.options_at(&at, *options).await.map_err(|error| keep_error(&error))?;
             let reply = keep.context(&at, &options).await.map_err(|error| keep_error(&error))?;
             let data = data(reply.to_json_without_ledger());
             let lines = LedgerLines::new(Box::new(Lines(reply.ledger)));
@@ -109,7 +114,8 @@ impl Prompts for Part {
             add_vocabularies(&keep);
             let call = CompactCall::read(&params).map_err(bad_request)?;
             drop(params);
-            let options = CompactOptions { cancel: Some(cancel), ..CompactOptions::from(&call) };
+            let options = keep.compact_options(&call).await.map_err(|error| keep_error(&error))?;
+            let options = CompactOptions { cancel: Some(cancel), ..options };
             let summariser: Box<dyn Summariser> = match ask {
                 None => Box::new(Extractive),
                 Some(ask) => {

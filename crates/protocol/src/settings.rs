@@ -1,0 +1,261 @@
+//! Settings: options of prompts and compactions that are stored for a whole keep, a transcript or a head.
+
+use serde::Deserialize;
+use serde_json::{Map, Value};
+use threadkeep_core::checkpoint::Strategy;
+use threadkeep_core::read::{self, BadRequest, Off, bad};
+use threadkeep_core::read_by_name;
+use threadkeep_core::MessageId;
+
+use super::{CompactionParams, ContextParams};
+
+/// One request about settings and pins. `at` is a head's name or a transcript's id, and nothing for the whole keep.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[serde(rename_all = "camelCase", rename_all_fields = "camelCase", deny_unknown_fields)]
+#[cfg_attr(feature = "ts", derive(ts_rs::TS), ts(optional_fields))]
+pub enum SettingsRequest {
+    /// The settings that hold there. → an object
+    ContextOptions {
+        /// Where; also a node, for those of its transcript.
+        at: Option<String>,
+        /// Whether only what is stored right there is wanted, without what wider places say.
+        #[serde(default)]
+        #[cfg_attr(feature = "ts", ts(as = "Option<_>"))]
+        own: bool,
+    },
+    /// Stores settings in the place of those that were there. → null
+    SetContextOptions {
+        /// Where.
+        at: Option<String>,
+        /// The settings; none or an empty object removes them.
+        #[cfg_attr(feature = "ts", ts(type = "object | null"))]
+        options: Option<Map<String, Value>>,
+    },
+    /// Pins a node, or removes its pin. → null
+    Pin {
+        /// The node or an alias of it.
+        node: MessageId,
+        /// Whether it is pinned from now on.
+        pinned: bool,
+    },
+    /// The pinned nodes of a chain, in its order. → a list of ids
+    Pins {
+        /// A head's name, or the end of the chain: a node or an alias of it.
+        at: String,
+    },
+}
+
+impl SettingsRequest {
+    /// The methods that are read here.
+    pub fn methods() -> &'static [&'static str] {
+        read::methods::<Self>()
+    }
+
+    /// Reads a request: the method's name, and the JSON text of its parameters.
+    ///
+    /// # Errors
+    /// [`BadRequest`] for an unknown method, an unknown or missing parameter, or one of the wrong type.
+    pub fn read(method: &str, params: &str) -> Result<Self, BadRequest> {
+        read::request(method, params)
+    }
+}
+
+/// Who summarises, where a call brings no function of its own.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum SummarizerName {
+    /// The built-in rules, which ask no model.
+    Rules,
+    /// The model that answers.
+    Model,
+}
+
+impl SummarizerName {
+    fn from_name(name: &str) -> Option<Self> {
+        match name {
+            "rules" => Some(Self::Rules),
+            "model" => Some(Self::Model),
+            _ => None,
+        }
+    }
+}
+
+read_by_name!(SummarizerName, SummarizerName::from_name, "rules or model");
+
+/// Options that belong to one call, or to the program, and are not stored.
+const NOT_STORED: [(&str, &str); 4] = [
+    ("pins", "is not stored with settings: pin the node"),
+    ("epoch", "is not stored with settings: it belongs to a call"),
+    ("live", "is not stored with settings: it belongs to a call"),
+    ("encoding", "is not stored with settings: it is chosen when a keep is opened"),
+];
+
+/// The settings of prompts and compactions: what [`ContextParams`] has, and `compaction` and `summarizer`.
+///
+/// ```
+/// use threadkeep_protocol::ContextSettings;
+/// let keep = ContextSettings::read(r#"{"policy": "stable", "budget": {"maxTokens": 8000}}"#)?;
+/// let head = ContextSettings::read(r#"{"budget": {"maxTokens": 500}}"#)?;
+/// let both = head.over(&keep);
+/// assert_eq!(both.to_json().to_string(), r#"{"policy":"stable","budget":{"maxTokens":500}}"#);
+/// let error = ContextSettings::read(r#"{"budget": {"tokens": 9}}"#).unwrap_err();
+/// assert_eq!(error.argument, "options.budget.tokens");
+/// # Ok::<(), threadkeep_protocol::BadRequest>(())
+/// ```
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct ContextSettings {
+    /// As they were given, which is how they are stored and shown.
+    given: Map<String, Value>,
+    /// How prompts are built.
+    pub context: ContextParams,
+    /// When and how histories are compacted.
+    pub compaction: Option<Off<CompactionParams>>,
+    /// Who summarises.
+    pub summarizer: Option<SummarizerName>,
+}
+
+impl ContextSettings {
+    /// Reads JSON text of an object.
+    ///
+    /// # Errors
+    /// [`BadRequest`] names the first option that is not known, is not stored, or is not what it must be.
+    pub fn read(text: &str) -> Result<Self, BadRequest> {
+        Self::from_json(read::options(text, "options")?)
+    }
+
+    /// Reads an object. An option that is `null` is as good as none.
+    ///
+    /// # Errors
+    /// As [`ContextSettings::read`].
+    pub fn from_json(mut given: Map<String, Value>) -> Result<Self, BadRequest> {
+        /// What is no option of a prompt.
+        #[derive(Default, Deserialize)]
+        #[serde(default)]
+        struct Beside {
+            compaction: Option<Off<CompactionParams>>,
+            summarizer: Option<SummarizerName>,
+        }
+        given.retain(|_, value| !value.is_null());
+        if let Some((name, why)) = NOT_STORED.iter().find(|(name, _)| given.contains_key(*name)) {
+            return bad(format!("options.{name}"), *why);
+        }
+        let mut prompt = given.clone();
+        let beside: Map<String, Value> =
+            ["compaction", "summarizer"].iter().filter_map(|name| prompt.shift_remove_entry(*name)).collect();
+        let Beside { compaction, summarizer } = read::options(&Value::Object(beside).to_string(), "options")?;
+        let context = read::options(&Value::Object(prompt).to_string(), "options")?;
+        Ok(Self { given, context, compaction, summarizer })
+    }
+
+    /// These settings over those of a wider place: each option is taken whole from the narrowest place that has it.
+    #[must_use]
+    pub fn over(&self, wider: &Self) -> Self {
+        let mut given = wider.given.clone();
+        given.extend(self.given.clone());
+        Self {
+            given,
+            context: self.context.clone().over(wider.context.clone()),
+            compaction: self.compaction.clone().or_else(|| wider.compaction.clone()),
+            summarizer: self.summarizer.or(wider.summarizer),
+        }
+    }
+
+    /// The same with this strategy of compaction.
+    #[must_use]
+    pub fn with_strategy(mut self, strategy: Strategy) -> Self {
+        let mut compaction = match self.compaction.take() {
+            Some(Off::On(params)) => params,
+            Some(Off::Off) | None => CompactionParams::default(),
+        };
+        compaction.strategy = Some(strategy);
+        self.compaction = Some(Off::On(compaction));
+        let shown = self.given.entry("compaction").or_insert(Value::Null);
+        if !shown.is_object() {
+            *shown = Value::Object(Map::new());
+        }
+        shown["strategy"] = strategy.name().into();
+        self
+    }
+
+    /// The same without a strategy of compaction.
+    #[must_use]
+    pub fn without_strategy(mut self) -> Self {
+        if let Some(Off::On(compaction)) = &mut self.compaction {
+            compaction.strategy = None;
+        }
+        if let Some(Value::Object(shown)) = self.given.get_mut("compaction") {
+            shown.shift_remove("strategy");
+            if shown.is_empty() {
+                self.given.shift_remove("compaction");
+                self.compaction = None;
+            }
+        }
+        self
+    }
+
+    /// When and how histories are compacted; `None` for never, or where nothing is said.
+    pub fn compacting(&self) -> Option<&CompactionParams> {
+        match &self.compaction {
+            Some(Off::On(params)) => Some(params),
+            Some(Off::Off) | None => None,
+        }
+    }
+
+    /// Whether nothing is said.
+    pub fn is_empty(&self) -> bool {
+        self.given.is_empty()
+    }
+
+    /// It as JSON, as it was given.
+    pub fn to_json(&self) -> Value {
+        Value::Object(self.given.clone())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use threadkeep_context::{Budget, Policy};
+
+    fn settings(text: &str) -> ContextSettings {
+        ContextSettings::read(text).unwrap()
+    }
+
+    #[test]
+    fn the_narrower_settings_win_option_by_option() {
+        let wide = settings(
+            r#"{"policy": "stable", "model": "a", "compaction": {"keepTurns": 2}, "budget": {"maxTokens": 9, "maxMessages": 1}}"#,
+        );
+        let narrow =
+            settings(r#"{"model": "b", "budget": {"maxTokens": 5}, "compaction": false, "summarizer": "rules"}"#);
+        let both = narrow.over(&wide);
+        assert_eq!((both.context.policy, both.context.model.as_deref()), (Some(Policy::Stable), Some("b")));
+        assert_eq!(both.context.budget, Some(Budget { max_tokens: Some(5), ..Budget::default() }));
+        assert_eq!((&both.compaction, both.summarizer), (&Some(Off::Off), Some(SummarizerName::Rules)));
+        assert_eq!(settings(&both.to_json().to_string()), both, "what is shown is what holds");
+        assert_eq!(settings(r#"{"model": null}"#), ContextSettings::default());
+    }
+
+    #[test]
+    fn a_strategy_is_shown_where_it_holds() {
+        let some = settings(r#"{"compaction": {"keepTurns": 2}}"#).with_strategy(Strategy::Hierarchical);
+        assert_eq!(some.to_json().to_string(), r#"{"compaction":{"keepTurns":2,"strategy":"hierarchical"}}"#);
+        assert_eq!(settings(&some.to_json().to_string()), some);
+        let on = settings(r#"{"compaction": false}"#).with_strategy(Strategy::Summarize);
+        assert_eq!(settings(&on.to_json().to_string()), on);
+    }
+
+    #[test]
+    fn what_is_wrong_is_named() {
+        for (text, argument) in [
+            (r#"{"pins": []}"#, "options.pins"),
+            (r#"{"live": true}"#, "options.live"),
+            (r#"{"budgets": {}}"#, "options.budgets"),
+            (r#"{"compaction": {"keepTurn": 1}}"#, "options.compaction.keepTurn"),
+            (r#"{"summarizer": "magic"}"#, "options.summarizer"),
+            (r#"{"memory": {"facts": -1}}"#, "options.memory.facts"),
+            ("[]", "options"),
+        ] {
+            assert_eq!(ContextSettings::read(text).unwrap_err().argument, argument, "{text}");
+        }
+    }
+}
