@@ -6,9 +6,22 @@ import type { Embed } from "./embed.js";
 import { badArgument, type ThreadkeepError } from "./errors.js";
 import type { ImportFormat, ImportProgress } from "./generated/archive.js";
 import type { CompactionPolicy } from "./generated/compaction.js";
-import type { Encoding } from "./generated/context.js";
+import type { ContextOptions, Encoding } from "./generated/context.js";
+import type { AgentCompaction } from "./generated/agent.js";
+import type { Provider } from "./generated/provider.js";
 import type { SearchParams } from "./generated/search.js";
 import type { MaybePromise, StoreAdapter } from "./stores/adapter.js";
+
+/**
+ * Settings of prompts and compactions, as {@link Threadkeep.setContextOptions} stores them: the options of {@link Chain.context} but those
+ * that belong to one call, and when and how histories are compacted.
+ */
+export interface ContextSettings extends Omit<ContextOptions<Provider>, "pins" | "epoch" | "live" | "encoding"> {
+  /** When and how histories are compacted; `false` for only when it is asked for. */
+  compaction?: AgentCompaction | false;
+  /** Who summarises if a call brings no function: the built-in rules, or the agent's own model, which it is without a word. */
+  summarizer?: "rules" | "model";
+}
 
 /** How to import. */
 export interface ImportOptions {

@@ -54,6 +54,7 @@ export type { NodeInfo } from "./lost.js";
 export type { MailText, OutgoingMail, FollowOptions } from "./mail.js";
 export type {
   ChainSearchOptions,
+  ContextSettings,
   ExportFormat,
   ExportOptions,
   ForkOptions,

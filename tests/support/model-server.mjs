@@ -7,7 +7,7 @@
 //   server.always = (request) => ({ text: `You said: ${request.said}` });                   // for requests beyond those
 //   const connection = { provider: "openai-chat", baseUrl: server.baseUrl("openai-chat"), model: "test-model" };
 //   …
-//   server.requests   // what came: [{ method, path, headers, body, said, aborted }]
+//   server.requests   // what came: [{ method, path, headers, body, text, said, aborted }]
 //   await server.close();
 //
 // An answer: {
@@ -109,7 +109,7 @@ async function handle(state, incoming, response) {
   for await (const chunk of incoming.setEncoding("utf8")) text += chunk;
   const wire = wireOf(path);
   const body = text === "" ? null : JSON.parse(text);
-  const request = { method: incoming.method, path: incoming.url, headers: incoming.headers, body, said: said(body), aborted: false };
+  const request = { method: incoming.method, path: incoming.url, headers: incoming.headers, body, text, said: said(body), aborted: false };
   response.on("close", () => (request.aborted = !response.writableFinished));
   if (incoming.method === "POST") state.requests.push(request);
 

@@ -31,7 +31,7 @@ use threadkeep_provider::render;
 use threadkeep_store::Store;
 
 use crate::compact::{CompactOptions, Compacted, Summariser};
-use crate::protocol::{BadRequest, ContextOptions, Wanted};
+use crate::protocol::{BadRequest, ContextOptions, ContextParams, Wanted};
 use crate::traces::{Snapshot, Turns};
 use crate::{Keep, KeepError, MemoryFilter};
 
@@ -76,8 +76,8 @@ pub struct Usage {
 /// How a kernel works.
 #[derive(Debug, Clone)]
 pub struct KernelOptions {
-    /// Budget, provider, counting and frame of the prompts.
-    pub context: ContextOptions,
+    /// Budget, provider, counting and frame of the prompts, over the settings of the agent's head.
+    pub context: ContextParams,
     /// When to compact.
     pub policy: Policy,
     /// How to compact. Its `tail_turns` are also those of [`Kernel::select_compaction_window`].
@@ -296,7 +296,8 @@ impl<S: Store> Kernel<S> {
         if self.keep.head(&self.agent).await?.is_none() {
             return Ok(Vec::new());
         }
-        Ok(self.keep.context(&self.agent, &self.options.context).await?.messages)
+        let options = self.keep.options_at(&self.agent, self.options.context.clone()).await?;
+        Ok(self.keep.context(&self.agent, &options).await?.messages)
     }
 
     /// Goes on from these messages instead of the history: a branch of its own, beside which the history stays.
@@ -382,7 +383,7 @@ impl<S: Store> Kernel<S> {
             tail_turns,
             exclude: exclude.map(number).transpose()?,
             budget,
-            encoding: self.options.context.encoding,
+            encoding: self.options.context.encoding.unwrap_or_default(),
         };
         self.keep.build_snapshot(&self.agent, bundle, &how).await
     }
@@ -421,10 +422,9 @@ impl<S: Store> Kernel<S> {
         if let Some(message) = input {
             self.ingest(message).await?;
         }
-        let mut options = self.options.context.clone();
-        if system_prompt.is_some() {
-            options.build.frame.system_prompt = system_prompt.map(str::to_owned);
-        }
+        let own = self.options.context.clone();
+        let system_prompt = system_prompt.map(str::to_owned).or(own.system_prompt);
+        let mut options = self.keep.options_at(&self.agent, ContextParams { system_prompt, ..own }).await?;
         if !self.keep.checkpoints(&self.agent).await?.is_empty() {
             let limits = self.options.limits;
             let wanted = options.memory.get_or_insert_with(|| Wanted { limits, ..Wanted::default() });
@@ -444,7 +444,8 @@ impl<S: Store> Kernel<S> {
     /// The payload of messages for the provider.
     pub fn render_payload(&self, messages: &[Message]) -> Value {
         let messages: Vec<&Message> = messages.iter().collect();
-        render(&messages, self.options.context.build.provider, &self.options.context.render).payload
+        let options = ContextOptions::from(self.options.context.clone());
+        render(&messages, options.build.provider, &options.render).payload
     }
 
     /// Calls the extensions before a model is called with `package`.

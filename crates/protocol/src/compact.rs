@@ -3,8 +3,8 @@
 use std::ops::Range;
 
 use serde::{Deserialize, Serialize};
-use threadkeep_compaction::memory::{Episode, Fact, RememberFrom, Share};
 use threadkeep_compaction::PolicyOptions;
+use threadkeep_compaction::memory::{Episode, Fact, RememberFrom, Share};
 use threadkeep_context::MessageRef;
 use threadkeep_core::checkpoint::{Checkpoint, Spent, Strategy};
 use threadkeep_core::read::{self, BadRequest, object, or_default};
@@ -351,7 +351,11 @@ mod tests {
         else {
             panic!("it is not read");
         };
-        let policy = policy.resolve();
+        let policy = threadkeep_compaction::Policy::resolve(
+            &policy.figures(),
+            &PolicyOptions::default(),
+            policy.model.as_deref(),
+        );
         assert_eq!((prompt_tokens, policy.input_budget()), (Some(7), 127_000));
         assert_eq!(policy.compaction_ratio, Share::of(500));
     }

@@ -2,10 +2,10 @@
 
 use serde::Deserialize;
 use serde_json::{Map, Value};
+use threadkeep_core::MessageId;
 use threadkeep_core::checkpoint::Strategy;
 use threadkeep_core::read::{self, BadRequest, Off, bad};
 use threadkeep_core::read_by_name;
-use threadkeep_core::MessageId;
 
 use super::{CompactionParams, ContextParams};
 
@@ -32,7 +32,7 @@ pub enum SettingsRequest {
         options: Option<Map<String, Value>>,
     },
     /// Pins a node, or removes its pin. → null
-    Pin {
+    PinNode {
         /// The node or an alias of it.
         node: MessageId,
         /// Whether it is pinned from now on.

@@ -75,6 +75,7 @@ pub(crate) fn files() -> Vec<File> {
                     requests::<protocol::Request>(),
                     requests::<protocol::PromptRequest>(),
                     requests::<protocol::CompactionRequest>(),
+                    requests::<protocol::SettingsRequest>(),
                     requests::<protocol::SearchRequest>(),
                     requests::<protocol::MemoryRequest>(),
                     requests::<protocol::MailRequest>(),

@@ -22,7 +22,7 @@ use crate::source::{JsSource, SourceObject};
 use crate::store::AnyStore;
 use crate::{manage, prompt, search, store};
 use threadkeep::protocol::{
-    CompactionRequest, MailRequest, MemoryRequest, PromptRequest, Request, SearchRequest, Start,
+    CompactionRequest, MailRequest, MemoryRequest, PromptRequest, Request, SearchRequest, SettingsRequest, Start,
 };
 
 /// An open keep. Rejections are the JSON text of an `ErrorReply`.
@@ -69,10 +69,13 @@ impl Engine {
         let keep = self.keep.clone();
         promise(async move {
             let params = text(params)?;
-            if [PromptRequest::methods(), MemoryRequest::methods(), CompactionRequest::methods()]
-                .iter()
-                .any(|methods| methods.contains(&method.as_str()))
-            {
+            let prompts = [
+                PromptRequest::methods(),
+                MemoryRequest::methods(),
+                CompactionRequest::methods(),
+                SettingsRequest::methods(),
+            ];
+            if prompts.iter().any(|methods| methods.contains(&method.as_str())) {
                 return prompt::load().await?.answer(keep, method, params).await;
             }
             if SearchRequest::methods().contains(&method.as_str()) {

@@ -36,7 +36,10 @@ export interface CompactionPolicy {
 
 /** How a chain is compacted, but for who summarises. Zero means zero. */
 export interface CompactParams {
-  /** Without it: that of the thread ({@link Thread.setStrategy}), else that of the checkpoint before, else `summarize`. */
+  /**
+   * Without it: that of the settings ({@link Thread.setStrategy}, `setContextOptions`), else that of the checkpoint before, else
+   * `summarize`.
+   */
   strategy?: CompactionStrategy;
   /** How many turns stay raw, beside one that is still going on; 4 without it. */
   keepTurns?: number;

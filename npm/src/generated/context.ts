@@ -112,7 +112,10 @@ export interface ContextOptions<P extends Provider = Provider> {
   model?: string;
   /** See {@link TrimOptions.policy}. */
   policy?: "newest" | "stable";
-  /** Messages to keep, beside those that are marked as `pinned`. One that is not on the chain is a warning. */
+  /**
+   * Messages to keep, beside those that are pinned (`Place.pin`, or `pinned` in the message). One that is not on the chain is a
+   * warning.
+   */
   pins?: readonly MessageRef[];
   /** The mode; without one there is no banner, and neither `persona` nor `run` are used. */
   mode?: "chat" | "agent" | "run";

@@ -50,6 +50,11 @@ export type Change =
       /** The message's number. */
       number: number;
     }
+  | {
+      type: "settings";
+      /** The head or the transcript; `null` for the whole keep. */
+      at: string | null;
+    }
   | { type: "cleared" }
   | {
       type: "damage";

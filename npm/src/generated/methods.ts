@@ -142,13 +142,13 @@ export interface Methods {
   context: {
     /** The chain. */
     at: string;
-    /** How it is built. */
+    /** How it is built, over what is stored for the chain. */
     options?: ContextOptions;
   };
   fit: {
     /** The chain. */
     at: string;
-    /** How it is built. */
+    /** How it is built, over what is stored for the chain. */
     options?: ContextOptions;
     /** Further questions. */
     whatIf?: {
@@ -213,6 +213,28 @@ export interface Methods {
     head: string;
     /** The strategy; none for that of the checkpoint before. */
     strategy?: CompactionStrategy;
+  };
+  contextOptions: {
+    /** Where; also a node, for those of its transcript. */
+    at?: string;
+    /** Whether only what is stored right there is wanted, without what wider places say. */
+    own?: boolean;
+  };
+  setContextOptions: {
+    /** Where. */
+    at?: string;
+    /** The settings; none or an empty object removes them. */
+    options: object | null;
+  };
+  pinNode: {
+    /** The node or an alias of it. */
+    node: string;
+    /** Whether it is pinned from now on. */
+    pinned: boolean;
+  };
+  pins: {
+    /** A head's name, or the end of the chain: a node or an alias of it. */
+    at: string;
   };
   search: {
     /** Words, `"phrases"`, `begin*`, `-without`. */

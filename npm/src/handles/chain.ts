@@ -67,6 +67,15 @@ export abstract class Chain {
   }
 
   /**
+   * The ids of the pinned nodes of the chain, in its order. See {@link Place.pin}.
+   *
+   * @throws ThreadkeepError `missing-node`
+   */
+  async pins(): Promise<string[]> {
+    return this.#prompts("pins");
+  }
+
+  /**
    * The message with the full output of a tool, by the path that its preview in a prompt names; `null` for any other path.
    *
    * @param path `@state/logs/tool-results/<call id>.json`
@@ -204,7 +213,7 @@ export abstract class Chain {
   }
 
   /** A request about this chain that needs the part of the module for prompts. */
-  #prompts<T>(method: "checkpoints" | "epochs" | "compactionRequired" | "requestCompaction" | "clearCompactionRequest"): Promise<T> {
+  #prompts<T>(method: "checkpoints" | "epochs" | "compactionRequired" | "requestCompaction" | "clearCompactionRequest" | "pins"): Promise<T> {
     return this.#link.callWith("prompts", method, { at: this.#at });
   }
 }

@@ -76,6 +76,31 @@ export class Place extends Chain {
   }
 
   /**
+   * Pins the node: prompts keep its messages whatever the budget, and compactions leave them as they are. The pin is stored with the
+   * transcript, so forks, exports and other tabs have it.
+   *
+   * @throws ThreadkeepError `missing-node`
+   *
+   * @example
+   * ```ts
+   * const [first] = await keep.chain(leaf);
+   * await keep.at(first.id).pin();
+   * ```
+   */
+  async pin(): Promise<void> {
+    await this.#link.callWith("prompts", "pinNode", { node: this.id, pinned: true });
+  }
+
+  /**
+   * Removes the pin of the node, if there is one.
+   *
+   * @throws ThreadkeepError `missing-node`
+   */
+  async unpin(): Promise<void> {
+    await this.#link.callWith("prompts", "pinNode", { node: this.id, pinned: false });
+  }
+
+  /**
    * Makes this the end of the chosen branch of its transcript: what {@link Transcript.outline} shows.
    *
    * @throws ThreadkeepError `missing-node`

@@ -235,13 +235,7 @@ impl<'a, S: Store> Turn<'a, S> {
     }
 
     /// Stores an answer, and asks for a compaction if its prompt had too many `tokens`.
-    async fn said(
-        &self,
-        completion: Completion,
-        tokens: u64,
-        before: &Said,
-        how: &How,
-    ) -> Result<(), KeepError> {
+    async fn said(&self, completion: Completion, tokens: u64, before: &Said, how: &How) -> Result<(), KeepError> {
         let Completion { mut message, usage, finish } = completion;
         if let Some(usage) = usage {
             self.usage.set(Some(self.usage.get().unwrap_or_default().plus(usage)));

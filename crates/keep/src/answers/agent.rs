@@ -4,7 +4,7 @@ use threadkeep_core::read::Off;
 
 use crate::agent::{AgentOptions, TurnLimits};
 use crate::compact::CompactOptions;
-use crate::protocol::{AgentCall, LimitsParams};
+use crate::protocol::{AgentCall, CompactionParams, LimitsParams};
 use crate::settings::figures;
 
 impl From<&AgentCall> for AgentOptions {
@@ -26,7 +26,15 @@ impl From<&AgentCall> for AgentOptions {
             Some(Off::Off) => options.compact = Some(Off::Off),
             Some(Off::On(params)) => {
                 options.policy = figures(params);
-                options.compact = Some(Off::On(CompactOptions::default().over(Some(params))));
+                // The sizes of a model say nothing of whether its histories are compacted.
+                let sizes = CompactionParams {
+                    max_context_tokens: params.max_context_tokens,
+                    max_output_tokens: params.max_output_tokens,
+                    safety_margin: params.safety_margin,
+                    ..CompactionParams::default()
+                };
+                let asked = *params != sizes;
+                options.compact = asked.then(|| Off::On(CompactOptions::default().over(Some(params))));
             }
         }
         options.limits = limits(&call.limits);
@@ -66,7 +74,10 @@ mod tests {
         assert_eq!(on(described.compact).tail_turns, Some(2));
         assert_eq!((described.limits.steps, described.limits.tokens, described.limits.calls), (3, Some(10), 256));
         assert_eq!(options(r#"{"name": "l", "context": {"policy": "newest"}}"#).context.policy, Some(Policy::Newest));
-        assert!(options(r#"{"name": "l", "compaction": false}"#).compact.is_some_and(|compact| matches!(compact, Off::Off)));
+        assert!(
+            options(r#"{"name": "l", "compaction": false}"#).compact.is_some_and(|compact| matches!(compact, Off::Off))
+        );
         assert!(options(r#"{"name": "l"}"#).compact.is_none());
+        assert!(options(r#"{"name": "l", "compaction": {"maxContextTokens": 9}}"#).compact.is_none());
     }
 }

@@ -23,7 +23,7 @@ impl<S: Store> Keep<S> {
                 self.set_context_options(at.as_deref(), &settings).await?;
                 Value::Null
             }
-            SettingsRequest::Pin { node, pinned } => {
+            SettingsRequest::PinNode { node, pinned } => {
                 self.pin_node(&node, pinned).await?;
                 Value::Null
             }

@@ -7,7 +7,7 @@ use std::rc::Rc;
 use serde_json::{Value, json};
 use threadkeep::compact::{Answer, Answered, CompactOptions, Summariser, policy};
 use threadkeep::kernel::{Kernel, KernelOptions, Usage};
-use threadkeep::protocol::{ContextOptions, Counting};
+use threadkeep::protocol::{ContextOptions, ContextParams, Counting};
 use threadkeep::{Keep, MemoryFilter, NewFact, Options};
 use threadkeep_compaction::PolicyOptions;
 use threadkeep_compaction::memory::{BundleLimits, FactKind, RememberFrom, Share};
@@ -73,7 +73,7 @@ fn agent(world: &World, name: &str) -> Agent {
         ..PolicyOptions::default()
     };
     let options = KernelOptions {
-        context: ContextOptions { encoding: Counting::Estimate, ..ContextOptions::default() },
+        context: ContextParams { encoding: Some(Counting::Estimate), ..ContextParams::default() },
         policy: policy(&limits, &PolicyOptions::default(), None),
         // What the scribe finds rests on the tool's results, too.
         compact: CompactOptions {

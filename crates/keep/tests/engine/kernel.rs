@@ -6,7 +6,7 @@ use std::rc::Rc;
 use serde_json::{Value, json};
 use threadkeep::compact::{Answer, Answered, CompactOptions, Summariser, policy};
 use threadkeep::kernel::{Extension, INGEST_ORDER, Kernel, KernelOptions, Processor, Usage};
-use threadkeep::protocol::{ContextOptions, Counting};
+use threadkeep::protocol::{ContextParams, Counting};
 use threadkeep_compaction::PolicyOptions;
 use threadkeep_compaction::extract::extract;
 use threadkeep_compaction::memory::{BundleLimits, Share, ToolStatus};
@@ -41,7 +41,7 @@ fn kernel(world: &World) -> Kernel<MemoryStore> {
         compaction_threshold: None,
     };
     let options = KernelOptions {
-        context: ContextOptions { encoding: Counting::Estimate, ..ContextOptions::default() },
+        context: ContextParams { encoding: Some(Counting::Estimate), ..ContextParams::default() },
         policy: policy(&limits, &PolicyOptions::default(), None),
         compact: CompactOptions { encoding: Counting::Estimate, ..CompactOptions::default() },
         limits: BundleLimits::default(),
@@ -439,7 +439,7 @@ fn a_requested_compaction_runs_before_the_input_is_stored() {
     run(async {
         talk(&kernel, 1..8).await;
         let options = KernelOptions {
-            context: ContextOptions { encoding: Counting::Estimate, ..ContextOptions::default() },
+            context: ContextParams { encoding: Some(Counting::Estimate), ..ContextParams::default() },
             policy: policy(&PolicyOptions::default(), &PolicyOptions::default(), None),
             compact: CompactOptions { encoding: Counting::Estimate, ..CompactOptions::default() },
             limits: BundleLimits::default(),

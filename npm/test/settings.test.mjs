@@ -1,0 +1,166 @@
+// Settings that are stored: a prompt that a thread shows is the request that an agent sends, byte for byte.
+import assert from "node:assert/strict";
+import { after, afterEach, before, test } from "node:test";
+import { startModelServer } from "../../tests/support/model-server.mjs";
+import { mapAdapter } from "./support/adapters.mjs";
+import { Threadkeep, connect, createAgent, memory, rejects, user } from "./support/expect.mjs";
+
+const PROVIDERS = ["openai-chat", "openai-responses", "anthropic", "gemini", "ollama"];
+let server;
+
+before(async () => {
+  server = await startModelServer();
+});
+after(() => server.close());
+afterEach(() => server.reset());
+
+/** Twelve turns, the fifth with a long answer. */
+const HISTORY = Array.from({ length: 12 }, (_, at) => [
+  user(`Question ${at}: how high is the tide at the pier?`),
+  { role: "assistant", content: `Answer ${at}: ${"two metres and a half, ".repeat(at === 4 ? 300 : 3)}as measured.` },
+]).flat();
+
+/** What is stored for the keep, the transcript and the thread, and which of the messages are pinned. */
+const CASES = [
+  {},
+  ...[200, 400, 800, 1_600, 6_000].map((maxTokens) => ({ keep: { budget: { maxTokens, maxOutputTokens: 100 } } })),
+  { thread: { budget: { maxMessages: 4 } } },
+  { thread: { budget: { maxChars: 900 } } },
+  { transcript: { budget: { maxContextTokens: 2_000, maxOutputTokens: 300, safetyMargin: 10 } } },
+  { keep: { policy: "newest", budget: { maxTokens: 700 } } },
+  { keep: { policy: "stable", budget: { maxTokens: 700 } } },
+  { keep: { budget: { maxTokens: 900 } }, thread: { policy: "newest" } },
+  { keep: { budget: { maxTokens: 300 } }, transcript: { budget: { maxTokens: 900 } }, thread: { budget: { maxTokens: 500 } } },
+  { keep: { systemPrompt: "Answer in one sentence." } },
+  { keep: { systemPrompt: "Answer in one sentence." }, thread: { systemPrompt: "Answer in two." } },
+  { keep: { mode: "chat" } },
+  { keep: { mode: "agent", persona: "You are the harbour master." } },
+  { thread: { mode: "run", persona: "You count.", run: { directive: "Count the tides.", step: 2 } } },
+  { pins: [0] },
+  { pins: [0, 7], keep: { budget: { maxTokens: 400 } } },
+  { pins: [9], thread: { budget: { maxMessages: 3 } } },
+  { facts: ["The pier is in Bergen."] },
+  { facts: ["The pier is in Bergen.", "Ann likes metres."], keep: { memory: { facts: 1 } } },
+  { facts: ["The pier is in Bergen."], keep: { memory: false } },
+  { facts: ["The pier is in Bergen."], keep: { budget: { maxTokens: 500 }, memory: { maxTokens: 40 } } },
+  { compact: {} },
+  { compact: {}, keep: { compaction: { keepTurns: 2 } } },
+  { compact: {}, keep: { compaction: { strategy: "sliding-window", keepTurns: 3 } }, pins: [2] },
+  { compact: {}, thread: { budget: { maxTokens: 450 } } },
+  { keep: { render: { reasoning: false }, compressHistory: true } },
+  { keep: { toolPreview: false, budget: { maxTokens: 2_500 } } },
+];
+
+/** The payload as an endpoint of that provider gets it: what connections add for it is told at `request` in `crates/provider`. */
+function atEndpoint(provider, { max_completion_tokens, ...payload }) {
+  if (provider === "openai-chat") return { ...payload, stream_options: { include_usage: true }, max_tokens: max_completion_tokens };
+  if (provider === "openai-responses") return { ...payload, max_completion_tokens, store: false };
+  const { model, stream, ...rest } = payload;
+  return provider === "gemini" ? rest : { model, stream, ...rest };
+}
+
+test("the body that a server receives is the payload that the thread shows, for thirty settings and five providers", async () => {
+  assert.ok(CASES.length >= 30, String(CASES.length));
+  for (const [number, { keep: ofKeep, transcript, thread, pins = [], facts = [], compact }] of CASES.entries()) {
+    const provider = PROVIDERS[number % PROVIDERS.length];
+    const keep = await memory({ encoding: "estimate" });
+    const nodes = await keep.thread("c").append(HISTORY);
+    if (ofKeep) await keep.setContextOptions(null, ofKeep);
+    if (transcript) await keep.setContextOptions(nodes[0].transcript, transcript);
+    for (const at of pins) await keep.at(nodes[at].id).pin();
+    for (const text of facts) await keep.memory.remember({ fact: text, kind: "preference" });
+    if (compact) assert.notEqual((await keep.thread("c").compact(compact)).checkpoint, null);
+    const shadow = await keep.thread("c").fork("shadow");
+    for (const name of ["c", "shadow"]) if (thread) await keep.setContextOptions(name, thread);
+    const model = connect({ provider, baseUrl: server.baseUrl(provider), model: "test-model", apiKey: "sk-test-0123456789" });
+    const agent = createAgent({ keep, model, name: "lal", user: "ann" });
+    server.next({ text: "As before." });
+    await agent.send("And tomorrow, at the pier in Bergen?", { conversation: "c" });
+    await shadow.append([user("And tomorrow, at the pier in Bergen?")]);
+    const settings = await keep.contextOptions("shadow");
+    // What an agent says of its own: its model, what it takes, and the defaults of an agent.
+    const shown = await shadow.context({
+      provider,
+      model: "test-model",
+      render: { ...settings.render, stream: true },
+      ...(settings.policy ? {} : { policy: "stable" }),
+      ...("memory" in settings ? {} : { memory: {} }),
+      budget: { maxOutputTokens: 8_000, ...(settings.budget ?? {}) },
+    });
+    assert.equal(shown.overBudget, false, `case ${number}`);
+    assert.equal(server.requests.length, 1, `case ${number}`);
+    const what = `case ${number}, ${provider}`;
+    assert.deepEqual(server.requests[0].body, JSON.parse(JSON.stringify(atEndpoint(provider, shown.payload))), what);
+    // Their endpoints need nothing more.
+    if (["anthropic", "ollama"].includes(provider)) assert.equal(server.requests[0].text, JSON.stringify(shown.payload), what);
+    server.reset();
+    await keep.close();
+  }
+});
+
+test("settings are there after a restart, and an agent's own options win over them", async () => {
+  const records = new Map();
+  const open = () => Threadkeep.open({ storage: mapAdapter({ records }), encoding: "estimate" });
+  const first = await open();
+  const [node] = await first.thread("c").append(HISTORY);
+  await first.setContextOptions(null, { systemPrompt: "Of the keep.", budget: { maxMessages: 5 } });
+  await first.setContextOptions("c", { systemPrompt: "Of the thread." });
+  await first.at(node.id).pin();
+  await first.close();
+  const keep = await open();
+  assert.deepEqual(await keep.contextOptions("c"), { systemPrompt: "Of the thread.", budget: { maxMessages: 5 } });
+  assert.deepEqual(await keep.contextOptions("c", { own: true }), { systemPrompt: "Of the thread." });
+  assert.deepEqual(await keep.contextOptions(node.id), { systemPrompt: "Of the keep.", budget: { maxMessages: 5 } });
+  assert.deepEqual(await keep.thread("c").pins(), [node.id]);
+  const prompts = [];
+  const model = async ({ messages }) => (prompts.push(messages.map(({ content }) => content)), "yes");
+  await createAgent({ keep, model, context: { systemPrompt: "Of the agent." } }).send("now", { conversation: "c" });
+  assert.equal(prompts[0][0], "Of the agent.");
+  assert.ok(prompts[0].includes(HISTORY[0].content), "the pinned message");
+  assert.equal(prompts[0].length, 5);
+  await keep.at(node.id).unpin();
+  assert.deepEqual(await keep.thread("c").pins(), []);
+  await keep.setContextOptions("c", null);
+  assert.deepEqual(await keep.contextOptions("c", { own: true }), {});
+  await keep.close();
+});
+
+test("a wrong setting names its path, and nothing is stored", async () => {
+  const keep = await memory({ encoding: "estimate" });
+  const nodes = await keep.thread("c").append(HISTORY);
+  await rejects(keep.setContextOptions("c", { budget: { tokens: 9 } }), "bad-request", /options\.budget\.tokens/);
+  await rejects(keep.setContextOptions("c", { pins: [0] }), "bad-request", /options\.pins .*pin the node/);
+  await rejects(keep.setContextOptions(nodes[3].id, { model: "m" }), "bad-request", /^at must be/);
+  await rejects(keep.setContextOptions("", {}), "bad-request", /at/);
+  await rejects(keep.at("nobody").pin(), "missing-node");
+  assert.deepEqual(await keep.contextOptions("c"), {});
+  await keep.close();
+});
+
+test("an agent compacts as the settings say, and never if they say so", async () => {
+  for (const [compaction, summarised] of [
+    [{ compactionThreshold: 4, keepTurns: 1 }, true],
+    [false, false],
+  ]) {
+    const keep = await memory({ encoding: "estimate" });
+    await keep.thread("c").append(HISTORY);
+    await keep.setContextOptions(null, { compaction, summarizer: "rules" });
+    const agent = createAgent({ keep, model: async () => "yes" });
+    for (const text of ["one", "two"]) await agent.send(text, { conversation: "c" });
+    assert.equal((await keep.thread("c").checkpoints()).length > 0, summarised);
+    await keep.close();
+  }
+});
+
+test("listeners hear that settings changed", async () => {
+  const keep = await memory({ encoding: "estimate" });
+  const heard = [];
+  keep.on("change", (event) => heard.push([event.type, event.at]));
+  await keep.setContextOptions(null, { policy: "stable" });
+  await keep.setContextOptions("c", { policy: "newest" });
+  assert.deepEqual(heard, [
+    ["settings", null],
+    ["settings", "c"],
+  ]);
+  await keep.close();
+});
