@@ -13,7 +13,7 @@ import type { SearchParams } from "./generated/search.js";
 import type { MaybePromise, StoreAdapter } from "./stores/adapter.js";
 
 /**
- * Settings of prompts and compactions, as {@link Threadkeep.setContextOptions} stores them: the options of {@link Chain.context} but those
+ * Settings of prompts and compactions, as {@link Settings.set} stores them: the options of {@link Chain.context} but those
  * that belong to one call, and when and how histories are compacted.
  */
 export interface ContextSettings extends Omit<ContextOptions<Provider>, "pins" | "epoch" | "live" | "encoding"> {

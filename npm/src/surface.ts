@@ -7,6 +7,7 @@ export type { Memory } from "./handles/memory.js";
 export type { MessageStore } from "./handles/message-store.js";
 export type { Place } from "./handles/place.js";
 export type { SearchIndex } from "./handles/search-index.js";
+export type { Settings } from "./handles/settings.js";
 export type { Thread } from "./handles/thread.js";
 export type { Transcript } from "./handles/transcript.js";
 export { Export } from "./export.js";

@@ -13,20 +13,12 @@ import { Memory } from "./handles/memory.js";
 import { MessageStore } from "./handles/message-store.js";
 import { Place } from "./handles/place.js";
 import { SearchIndex } from "./handles/search-index.js";
+import { Settings } from "./handles/settings.js";
 import { Thread } from "./handles/thread.js";
 import { Transcript } from "./handles/transcript.js";
 import { Link } from "./link.js";
 import { cutIn, told, type NodeInfo } from "./lost.js";
-import {
-  INBOUND,
-  OPEN,
-  type ContextSettings,
-  type OpenOptions,
-  type SearchOptions,
-  type ExportOptions,
-  type ImportOptions,
-  type StorageOptions,
-} from "./options.js";
+import { INBOUND, OPEN, type OpenOptions, type SearchOptions, type ExportOptions, type ImportOptions, type StorageOptions } from "./options.js";
 import type { InboundMessage } from "./generated/request.js";
 import { recordsOf, type Records } from "./records.js";
 import { now } from "./runtime.js";
@@ -74,6 +66,8 @@ export class Threadkeep {
   readonly messageStore: MessageStore;
   /** How far the search index is, and its vectors. */
   readonly searchIndex: SearchIndex;
+  /** How prompts are built and histories compacted if a call does not say. */
+  readonly settings: Settings;
   readonly #damaged: StoreAdapter["damaged"];
   readonly #link: Link;
 
@@ -93,6 +87,7 @@ export class Threadkeep {
     this.memory = new Memory(this.#link);
     this.messageStore = new MessageStore(this.#link);
     this.searchIndex = new SearchIndex(this.#link);
+    this.settings = new Settings(this.#link);
   }
 
   /**
@@ -291,45 +286,6 @@ export class Threadkeep {
    */
   async chain(leafId: string): Promise<NodeInfo[]> {
     return this.#link.call("chain", { leaf: check.id(leafId, "leafId") });
-  }
-
-  // Settings
-
-  /**
-   * The settings that hold for the whole keep (`null`), a thread (its name), a transcript or a node (its id): how prompts are built and
-   * histories compacted if a call does not say. Of each option the narrowest place that has it counts. Prompts, compactions, agents, the
-   * kernel and all adapters read them.
-   *
-   * @param at a thread's name, a transcript's or a node's id; `null` for the whole keep
-   * @param options `own: true` gives only what is stored right there, without what wider places say
-   * @throws ThreadkeepError `bad-request`; `corrupt`; the storage's codes
-   *
-   * @example
-   * ```ts
-   * const { budget } = await keep.contextOptions("ann-42");
-   * ```
-   */
-  async contextOptions(at: string | null, options?: { own?: boolean }): Promise<ContextSettings> {
-    const how = check.options(options, "options", { own: check.flag });
-    return this.#link.callWith("prompts", "contextOptions", { ...(at === null ? {} : { at: check.id(at, "at") }), ...how });
-  }
-
-  /**
-   * Stores settings for the whole keep (`null`), a thread (its name; also one that is still to come) or a transcript (its id), in the place
-   * of those that were there. A call's own options win over them. They are deleted with what they are for. `null` removes them.
-   *
-   * @throws ThreadkeepError `bad-request` for an option that is not known or not what it must be, and for a node within a transcript; the
-   * storage's codes
-   *
-   * @example
-   * ```ts
-   * await keep.setContextOptions(null, { policy: "stable", budget: { maxTokens: 8_000 } });
-   * await keep.setContextOptions("ann-42", { systemPrompt: "Answer in French." });
-   * ```
-   */
-  async setContextOptions(at: string | null, options: ContextSettings | null): Promise<void> {
-    const settings = options === null ? null : (JSON.parse(check.optionsJson(options)) as object);
-    await this.#link.callWith("prompts", "setContextOptions", { ...(at === null ? {} : { at: check.id(at, "at") }), options: settings });
   }
 
   // Lists

@@ -68,14 +68,15 @@ test("the surface is what it says", async () => {
     [thread, "append messages recent stored count clear head moveTo fork strategy setStrategy end"],
     [
       Object.getPrototypeOf(thread),
-      "context toolResult compact checkpoints epochs afterResponse compactionRequired requestCompaction clearCompactionRequest toolInteractions search",
+      "context toolResult compact checkpoints epochs afterResponse compactionRequired requestCompaction clearCompactionRequest toolInteractions search pins",
     ],
-    [keep.at("node"), "children depth seal alias choose deleteBranch end"],
+    [keep.at("node"), "children depth seal alias choose deleteBranch end pin unpin"],
     [keep.transcript("id"), "outline tree rename delete"],
     [keep.mailbox("ann"), "send reply messages message dismiss follow collectDismissed"],
     [keep.memory, "episodes facts remember editFact editEpisode pin forget retrieve"],
     [keep.messageStore, "append getRecent getAll getRange getCount compact clear"],
     [keep.searchIndex, "progress embedMissing"],
+    [keep.settings, "get set"],
   ];
   for (const [handle, names] of promised) assert.deepEqual(methodsOf(handle), names.split(" ").sort());
   await keep.close();

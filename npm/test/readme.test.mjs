@@ -59,6 +59,14 @@ const CASES = [
     "",
   ],
   [
+    "settings",
+    open,
+    `
+    assert.deepEqual(messages.map((message) => message.content), ["Answer in French.", "What is a pear?"]);
+    assert.deepEqual((await keep.settings.get("ann-42")).budget, { maxTokens: 8_000 });`,
+    "",
+  ],
+  [
     "functions",
     `import { compressHistory, countTokens, render, trimMessages, validate } from "threadkeep";
     import assert from "node:assert/strict";

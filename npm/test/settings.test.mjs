@@ -65,19 +65,19 @@ test("the body that a server receives is the payload that the thread shows, for 
     const provider = PROVIDERS[number % PROVIDERS.length];
     const keep = await memory({ encoding: "estimate" });
     const nodes = await keep.thread("c").append(HISTORY);
-    if (ofKeep) await keep.setContextOptions(null, ofKeep);
-    if (transcript) await keep.setContextOptions(nodes[0].transcript, transcript);
+    if (ofKeep) await keep.settings.set(null, ofKeep);
+    if (transcript) await keep.settings.set(nodes[0].transcript, transcript);
     for (const at of pins) await keep.at(nodes[at].id).pin();
     for (const text of facts) await keep.memory.remember({ fact: text, kind: "preference" });
     if (compact) assert.notEqual((await keep.thread("c").compact(compact)).checkpoint, null);
     const shadow = await keep.thread("c").fork("shadow");
-    for (const name of ["c", "shadow"]) if (thread) await keep.setContextOptions(name, thread);
+    for (const name of ["c", "shadow"]) if (thread) await keep.settings.set(name, thread);
     const model = connect({ provider, baseUrl: server.baseUrl(provider), model: "test-model", apiKey: "sk-test-0123456789" });
     const agent = createAgent({ keep, model, name: "lal", user: "ann" });
     server.next({ text: "As before." });
     await agent.send("And tomorrow, at the pier in Bergen?", { conversation: "c" });
     await shadow.append([user("And tomorrow, at the pier in Bergen?")]);
-    const settings = await keep.contextOptions("shadow");
+    const settings = await keep.settings.get("shadow");
     // What an agent says of its own: its model, what it takes, and the defaults of an agent.
     const shown = await shadow.context({
       provider,
@@ -103,14 +103,14 @@ test("settings are there after a restart, and an agent's own options win over th
   const open = () => Threadkeep.open({ storage: mapAdapter({ records }), encoding: "estimate" });
   const first = await open();
   const [node] = await first.thread("c").append(HISTORY);
-  await first.setContextOptions(null, { systemPrompt: "Of the keep.", budget: { maxMessages: 5 } });
-  await first.setContextOptions("c", { systemPrompt: "Of the thread." });
+  await first.settings.set(null, { systemPrompt: "Of the keep.", budget: { maxMessages: 5 } });
+  await first.settings.set("c", { systemPrompt: "Of the thread." });
   await first.at(node.id).pin();
   await first.close();
   const keep = await open();
-  assert.deepEqual(await keep.contextOptions("c"), { systemPrompt: "Of the thread.", budget: { maxMessages: 5 } });
-  assert.deepEqual(await keep.contextOptions("c", { own: true }), { systemPrompt: "Of the thread." });
-  assert.deepEqual(await keep.contextOptions(node.id), { systemPrompt: "Of the keep.", budget: { maxMessages: 5 } });
+  assert.deepEqual(await keep.settings.get("c"), { systemPrompt: "Of the thread.", budget: { maxMessages: 5 } });
+  assert.deepEqual(await keep.settings.get("c", { own: true }), { systemPrompt: "Of the thread." });
+  assert.deepEqual(await keep.settings.get(node.id), { systemPrompt: "Of the keep.", budget: { maxMessages: 5 } });
   assert.deepEqual(await keep.thread("c").pins(), [node.id]);
   const prompts = [];
   const model = async ({ messages }) => (prompts.push(messages.map(({ content }) => content)), "yes");
@@ -120,20 +120,20 @@ test("settings are there after a restart, and an agent's own options win over th
   assert.equal(prompts[0].length, 5);
   await keep.at(node.id).unpin();
   assert.deepEqual(await keep.thread("c").pins(), []);
-  await keep.setContextOptions("c", null);
-  assert.deepEqual(await keep.contextOptions("c", { own: true }), {});
+  await keep.settings.set("c", null);
+  assert.deepEqual(await keep.settings.get("c", { own: true }), {});
   await keep.close();
 });
 
 test("a wrong setting names its path, and nothing is stored", async () => {
   const keep = await memory({ encoding: "estimate" });
   const nodes = await keep.thread("c").append(HISTORY);
-  await rejects(keep.setContextOptions("c", { budget: { tokens: 9 } }), "bad-request", /options\.budget\.tokens/);
-  await rejects(keep.setContextOptions("c", { pins: [0] }), "bad-request", /options\.pins .*pin the node/);
-  await rejects(keep.setContextOptions(nodes[3].id, { model: "m" }), "bad-request", /^at must be/);
-  await rejects(keep.setContextOptions("", {}), "bad-request", /at/);
+  await rejects(keep.settings.set("c", { budget: { tokens: 9 } }), "bad-request", /options\.budget\.tokens/);
+  await rejects(keep.settings.set("c", { pins: [0] }), "bad-request", /options\.pins .*pin the node/);
+  await rejects(keep.settings.set(nodes[3].id, { model: "m" }), "bad-request", /^at must be/);
+  await rejects(keep.settings.set("", {}), "bad-request", /at/);
   await rejects(keep.at("nobody").pin(), "missing-node");
-  assert.deepEqual(await keep.contextOptions("c"), {});
+  assert.deepEqual(await keep.settings.get("c"), {});
   await keep.close();
 });
 
@@ -144,7 +144,7 @@ test("an agent compacts as the settings say, and never if they say so", async ()
   ]) {
     const keep = await memory({ encoding: "estimate" });
     await keep.thread("c").append(HISTORY);
-    await keep.setContextOptions(null, { compaction, summarizer: "rules" });
+    await keep.settings.set(null, { compaction, summarizer: "rules" });
     const agent = createAgent({ keep, model: async () => "yes" });
     for (const text of ["one", "two"]) await agent.send(text, { conversation: "c" });
     assert.equal((await keep.thread("c").checkpoints()).length > 0, summarised);
@@ -156,8 +156,8 @@ test("listeners hear that settings changed", async () => {
   const keep = await memory({ encoding: "estimate" });
   const heard = [];
   keep.on("change", (event) => heard.push([event.type, event.at]));
-  await keep.setContextOptions(null, { policy: "stable" });
-  await keep.setContextOptions("c", { policy: "newest" });
+  await keep.settings.set(null, { policy: "stable" });
+  await keep.settings.set("c", { policy: "newest" });
   assert.deepEqual(heard, [
     ["settings", null],
     ["settings", "c"],

@@ -10,7 +10,7 @@ pub use marks::{Mark, Marked, Marks};
 pub use rules::words;
 pub use scale::{STEPS, position, tokens};
 pub use settings::{
-    AGENT, Control, ENCODINGS, PROVIDERS, SETTINGS, Setting, Settings, counting, read_limit, read_pins, write_pins,
+    AGENT, Control, ENCODINGS, PROVIDERS, SETTINGS, Setting, Settings, counting, read_limit, read_pins,
 };
 
 /// The kinds of tokens, in the order of `Side::kinds`: the name in markup, and in words.

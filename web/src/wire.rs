@@ -20,6 +20,8 @@ use threadkeep_core::checkpoint::Checkpoint;
 use threadkeep_core::{Message, MessageId, TranscriptId};
 use threadkeep_provider::Listed;
 
+use crate::inspect::Settings;
+
 pub use agent::{Ending, Heard, Secret, Talk, Tested, Turn};
 pub use context::{Fitted, Payload, Question, Run, Side, Stretch};
 pub use found::{EPISODE, FACT, Find, Found, Hit, SUMMARY, cut};
@@ -99,6 +101,17 @@ pub enum Inspect {
     Payload(Box<Question>),
     /// Fetch the vocabulary of this place in [`ENCODINGS`](crate::inspect::ENCODINGS). → [`Reply::Done`]
     Vocabulary(u32),
+    /// The settings of the whole keep, after those that an older version of the page kept as this text are stored. → [`Reply::Settings`]
+    Settings(String),
+    /// Store these in their place. → [`Reply::Done`]
+    Set(Settings),
+    /// Pin nodes (`true`), or remove their pins. → [`Reply::Done`]
+    Pin {
+        /// The nodes.
+        nodes: Vec<(MessageId, bool)>,
+        /// Those that an older version of the page kept as this text.
+        old: String,
+    },
 }
 
 /// What the engine answers.
@@ -122,6 +135,8 @@ pub enum Reply {
     Imported(Box<ImportReport>),
     /// What a budget keeps.
     Fitted(Box<Fitted>),
+    /// What the reader has set in the inspector.
+    Settings(Settings),
     /// A provider's payload.
     Payload(Payload),
     /// What was found.
@@ -248,6 +263,8 @@ pub enum Change {
     Cleared,
     /// Episodes or facts are new, changed or gone.
     Memory,
+    /// Settings changed.
+    Settings,
 }
 
 impl Change {
@@ -258,7 +275,8 @@ impl Change {
             Event::Deleted { transcript, nodes } => Some(Self::Deleted { transcript, nodes }),
             Event::Cleared => Some(Self::Cleared),
             Event::Memory { .. } => Some(Self::Memory),
-            Event::Head { .. } | Event::Mail { .. } | Event::Settings { .. } | Event::Damage { .. } => None,
+            Event::Settings { .. } => Some(Self::Settings),
+            Event::Head { .. } | Event::Mail { .. } | Event::Damage { .. } => None,
         }
     }
 }

@@ -19,6 +19,9 @@ use crate::wasm::{self, Module, Tools};
 /// The folder of the vocabularies, which are loaded on demand.
 const ON_DEMAND: &str = "vocabulary";
 
+/// Files that no first load fetches: the sample, which a press asks for, and scripts that `app-loader.js` imports when they are needed.
+const LATER: [&str; 4] = ["sample.json", "summarizer.js", "language-model.js", "vault.js"];
+
 const MODULE: Module<'static> = Module { artefact: "app", out_name: "app", level: "-Oz", typescript: false };
 
 /// Builds the page and prints its sizes, which are returned for a check against the limit.
@@ -46,7 +49,8 @@ pub(crate) fn build(paths: &Paths) -> Result<Sizes> {
     fs::write(site.join("index.html"), without_trunk_links(&page))?;
 
     let part = |path: &Path| path.extension().is_some_and(|ending| ending == "wasm") && !path.ends_with("app_bg.wasm");
-    let on_demand = |path: &Path| path.starts_with(site.join(ON_DEMAND)) || part(path);
+    let later = |path: &Path| LATER.iter().any(|name| path == site.join(name));
+    let on_demand = |path: &Path| path.starts_with(site.join(ON_DEMAND)) || part(path) || later(path);
     let sizes = Sizes::of_folder("the page", tools.limit(PAGE), site, |path| !on_demand(path))?;
     let later = Sizes::of_folder("loaded on demand, not with the page", None, site, on_demand)?;
     compress(site)?;

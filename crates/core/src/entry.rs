@@ -67,13 +67,10 @@ pub enum Entry {
         /// The number that the next turn gets, so that none is used twice.
         next_turn: u32,
     },
-    /// A node was pinned, so that prompts keep its messages, or is not pinned any more.
-    Pin {
-        /// The node.
-        node: MessageId,
-        /// Whether it is pinned from now on.
-        pinned: bool,
-    },
+    /// A node was pinned: prompts keep its messages.
+    Pin(MessageId),
+    /// A node is not pinned any more.
+    Unpin(MessageId),
     /// A node that came in damaged ([`Node::is_salvaged`]) is whole now.
     Restored(Box<Node>),
     /// What was here was deleted: so many entries, which keep their numbers, so that none is used twice.

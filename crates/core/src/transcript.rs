@@ -367,7 +367,7 @@ impl Transcript {
                 }
                 coming.note(id, |change| change.alias |= !same);
             }
-            Entry::Head { node: Some(node), .. } | Entry::Pin { node, .. } if !known(coming, node) => {
+            Entry::Head { node: Some(node), .. } | Entry::Pin(node) | Entry::Unpin(node) if !known(coming, node) => {
                 return Err(missing(node));
             }
             Entry::Checkpoint(checkpoint) if !known(coming, &checkpoint.anchor) => {
@@ -376,7 +376,8 @@ impl Transcript {
             Entry::Checkpoint(_)
             | Entry::Head { .. }
             | Entry::Strategy { .. }
-            | Entry::Pin { .. }
+            | Entry::Pin(_)
+            | Entry::Unpin(_)
             | Entry::Info(_)
             | Entry::Removed { .. }
             | Entry::Gone(_) => {}
@@ -560,16 +561,19 @@ impl Transcript {
                     }
                 }
             }
-            Entry::Pin { node, pinned } => {
-                let node = self.aliases.get(&node).cloned().unwrap_or(node);
-                self.pins.retain(|(known, _)| *known != node);
-                self.pins.push((node, pinned));
-            }
+            Entry::Pin(node) => self.note_pin(node, true),
+            Entry::Unpin(node) => self.note_pin(node, false),
             Entry::Info(patch) => self.describe(patch),
             Entry::Removed { next_turn } => self.next_turn = self.next_turn.max(next_turn),
             Entry::Gone(_) => {}
         }
         self.next_seq = self.next_seq.saturating_add(span);
+    }
+
+    fn note_pin(&mut self, node: MessageId, pinned: bool) {
+        let node = self.aliases.get(&node).cloned().unwrap_or(node);
+        self.pins.retain(|(known, _)| *known != node);
+        self.pins.push((node, pinned));
     }
 
     fn place(&mut self, node: Node) {

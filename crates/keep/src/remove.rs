@@ -304,7 +304,9 @@ fn without(entry: Entry, gone: &HashSet<&MessageId>) -> Option<Entry> {
         Entry::Extend { node, .. } | Entry::Seal { node } | Entry::Alias { node, .. } if gone.contains(&node) => {
             Some(Entry::Gone(1))
         }
-        Entry::Head { node: Some(node), .. } | Entry::Pin { node, .. } if gone.contains(&node) => Some(Entry::Gone(1)),
+        Entry::Head { node: Some(node), .. } | Entry::Pin(node) | Entry::Unpin(node) if gone.contains(&node) => {
+            Some(Entry::Gone(1))
+        }
         // What it covers lies above its anchor, so that nothing of it can go without the anchor.
         Entry::Checkpoint(checkpoint) if gone.contains(&checkpoint.anchor) => Some(Entry::Gone(1)),
         Entry::Info(mut patch) if patch.leaf.as_ref().is_some_and(|leaf| gone.contains(leaf)) => {

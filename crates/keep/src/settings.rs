@@ -165,7 +165,7 @@ impl<S: Store> Keep<S> {
         let written = self.write(&transcript, |log| {
             let id = log.tree.resolve(node).ok_or_else(missing)?.clone();
             let same = log.tree.pinned(&id).unwrap_or(false) == pinned;
-            let entry = Entry::Pin { node: id.clone(), pinned };
+            let entry = if pinned { Entry::Pin(id.clone()) } else { Entry::Unpin(id.clone()) };
             Ok(Write::new(if same { Vec::new() } else { vec![entry] }, id))
         });
         let id = written.await?.ok_or_else(missing)?;
@@ -180,6 +180,10 @@ impl<S: Store> Keep<S> {
     pub async fn pins(&self, at: &str) -> Result<Vec<MessageId>, KeepError> {
         let (transcript, leaf) = self.place(at).await?;
         let found = self.glance(&transcript, |log| {
+            // Most transcripts have none.
+            if log.tree.pins().next().is_none() {
+                return Ok(Vec::new());
+            }
             let chain = log.tree.chain(&leaf)?;
             let pinned = chain.into_iter().filter(|placed| log.tree.pinned(&placed.node.id) == Some(true));
             Ok(pinned.map(|placed| placed.node.id.clone()).collect())

@@ -140,7 +140,7 @@ pub struct CompactCall {
     /// A head's name, or the end of the chain: a node or an alias of it.
     #[cfg_attr(feature = "ts", ts(skip))]
     pub at: String,
-    /// Without it: that of the settings (`Thread.setStrategy`, `setContextOptions`), else that of the checkpoint before, else `summarize`.
+    /// Without it: that of the settings (`Thread.setStrategy`, `Settings.set`), else that of the checkpoint before, else `summarize`.
     pub strategy: Option<Strategy>,
     /// How many turns stay raw, beside one that is still going on; 4 without it.
     pub keep_turns: Option<u32>,

@@ -1,13 +1,13 @@
 //! Settings: options of prompts and compactions that are stored for a whole keep, a transcript or a head.
 
-use serde::Deserialize;
-use serde_json::{Map, Value};
+use serde::{Deserialize, Deserializer};
+use serde_json::{Map, Value, json};
 use threadkeep_core::MessageId;
 use threadkeep_core::checkpoint::Strategy;
-use threadkeep_core::read::{self, BadRequest, Off, bad};
+use threadkeep_core::read::{self, BadRequest, Off, Plain, bad};
 use threadkeep_core::read_by_name;
 
-use super::{CompactionParams, ContextParams};
+use super::{CompactionParams, ContextParams, PromptRequest};
 
 /// One request about settings and pins. `at` is a head's name or a transcript's id, and nothing for the whole keep.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
@@ -27,9 +27,10 @@ pub enum SettingsRequest {
     SetContextOptions {
         /// Where.
         at: Option<String>,
-        /// The settings; none or an empty object removes them.
+        /// The settings; `null` or an empty object removes them.
+        #[serde(default, deserialize_with = "any")]
         #[cfg_attr(feature = "ts", ts(type = "object | null"))]
-        options: Option<Map<String, Value>>,
+        options: Value,
     },
     /// Pins a node, or removes its pin. → null
     PinNode {
@@ -58,6 +59,11 @@ impl SettingsRequest {
     pub fn read(method: &str, params: &str) -> Result<Self, BadRequest> {
         read::request(method, params)
     }
+}
+
+/// Any JSON, read without a path to its parts: the reader that tracks one would be compiled for it.
+fn any<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Value, D::Error> {
+    Plain::deserialize(deserializer).map(|Plain(value)| value)
 }
 
 /// Who summarises, where a call brings no function of its own.
@@ -119,14 +125,17 @@ impl ContextSettings {
     /// # Errors
     /// [`BadRequest`] names the first option that is not known, is not stored, or is not what it must be.
     pub fn read(text: &str) -> Result<Self, BadRequest> {
-        Self::from_json(read::options(text, "options")?)
+        match serde_json::from_str(text) {
+            Ok(value) => Self::from_json(value),
+            Err(error) => bad("options", format!("cannot be read: {error}")),
+        }
     }
 
-    /// Reads an object. An option that is `null` is as good as none.
+    /// Reads an object; `null` is an empty one. An option that is `null` is as good as none.
     ///
     /// # Errors
     /// As [`ContextSettings::read`].
-    pub fn from_json(mut given: Map<String, Value>) -> Result<Self, BadRequest> {
+    pub fn from_json(given: Value) -> Result<Self, BadRequest> {
         /// What is no option of a prompt.
         #[derive(Default, Deserialize)]
         #[serde(default)]
@@ -134,6 +143,11 @@ impl ContextSettings {
             compaction: Option<Off<CompactionParams>>,
             summarizer: Option<SummarizerName>,
         }
+        let mut given = match given {
+            Value::Object(given) => given,
+            Value::Null => Map::new(),
+            _ => return bad("options", "must be an object"),
+        };
         given.retain(|_, value| !value.is_null());
         if let Some((name, why)) = NOT_STORED.iter().find(|(name, _)| given.contains_key(*name)) {
             return bad(format!("options.{name}"), *why);
@@ -142,8 +156,12 @@ impl ContextSettings {
         let beside: Map<String, Value> =
             ["compaction", "summarizer"].iter().filter_map(|name| prompt.shift_remove_entry(*name)).collect();
         let Beside { compaction, summarizer } = read::options(&Value::Object(beside).to_string(), "options")?;
-        let context = read::options(&Value::Object(prompt).to_string(), "options")?;
-        Ok(Self { given, context, compaction, summarizer })
+        // As a request for a prompt has them: what reads options is large, and is compiled once that way.
+        let request = json!({ "at": "", "options": prompt }).to_string();
+        let PromptRequest::Context { options, .. } = PromptRequest::read("context", &request)? else {
+            return bad("options", "cannot be read");
+        };
+        Ok(Self { given, context: *options, compaction, summarizer })
     }
 
     /// These settings over those of a wider place: each option is taken whole from the narrowest place that has it.

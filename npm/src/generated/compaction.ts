@@ -37,7 +37,7 @@ export interface CompactionPolicy {
 /** How a chain is compacted, but for who summarises. Zero means zero. */
 export interface CompactParams {
   /**
-   * Without it: that of the settings ({@link Thread.setStrategy}, `setContextOptions`), else that of the checkpoint before, else
+   * Without it: that of the settings ({@link Thread.setStrategy}, `Settings.set`), else that of the checkpoint before, else
    * `summarize`.
    */
   strategy?: CompactionStrategy;

@@ -223,7 +223,7 @@ export interface Methods {
   setContextOptions: {
     /** Where. */
     at?: string;
-    /** The settings; none or an empty object removes them. */
+    /** The settings; `null` or an empty object removes them. */
     options: object | null;
   };
   pinNode: {

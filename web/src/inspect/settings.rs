@@ -1,10 +1,12 @@
-//! What the reader has set in the inspector, and how it is kept as a short text beside the database.
+//! What the reader has set in the inspector: the settings of the whole keep, but for how tokens are counted, which each browser keeps
+//! beside the database.
 
 use serde::{Deserialize, Serialize};
-use threadkeep::protocol::{ContextOptions, Counting, Wanted};
-use threadkeep_context::compress::CompressOptions;
-use threadkeep_context::{Policy, Previews};
+use serde_json::{Map, Value};
+use threadkeep::protocol::{BadRequest, ContextParams, ContextSettings, Counting, Wanted};
+use threadkeep_context::{Budget, Policy};
 use threadkeep_core::MessageId;
+use threadkeep_core::read::Off;
 use threadkeep_provider::Provider;
 
 /// The name of the page's agent, under which it has its mailbox and its memory.
@@ -36,15 +38,15 @@ pub struct Setting {
 /// The control of a setting, with what the setting does to the engine's options.
 pub enum Control {
     /// A number; nothing for no limit.
-    Limit(fn(&mut ContextOptions) -> &mut Option<u64>),
+    Limit(fn(&mut Budget) -> &mut Option<u64>),
     /// One of a list: the name in storage, and in words. The first is the usual one.
-    Choice(&'static [(&'static str, &'static str)], fn(&mut ContextOptions, usize)),
+    Choice(&'static [(&'static str, &'static str)], fn(&mut ContextParams, usize)),
     /// On or off.
     Check {
         /// Whether it is usually on.
         usual: bool,
         /// What it does.
-        set: fn(&mut ContextOptions, bool),
+        set: fn(&mut ContextParams, bool),
     },
 }
 
@@ -55,59 +57,42 @@ pub static SETTINGS: [Setting; 9] = [
         name: "provider",
         label: "Provider",
         control: Control::Choice(&PROVIDERS, |options, at| {
-            options.build.provider = Provider::ALL.get(at).copied().unwrap_or_default();
+            options.provider = Provider::ALL.get(at).copied();
         }),
     },
     Setting {
         name: "encoding",
         label: "Counted by",
-        control: Control::Choice(&ENCODINGS, |options, at| options.encoding = counting(at as u32)),
+        control: Control::Choice(&ENCODINGS, |options, at| options.encoding = Some(counting(at as u32))),
     },
     Setting {
         name: "policy",
         label: "Policy",
-        control: Control::Choice(&[("newest", "newest"), ("stable", "stable")], |options, at| {
-            options.build.policy = if at == 1 { Policy::Stable } else { Policy::Newest };
+        control: Control::Choice(&[("stable", "stable"), ("newest", "newest")], |options, at| {
+            options.policy = Some(if at == 1 { Policy::Newest } else { Policy::Stable });
         }),
     },
     Setting {
         name: "preview",
         label: "Preview large tool results",
-        control: Control::Check {
-            usual: true,
-            set: |options, on| options.build.previews = if on { Previews::WhenNeeded } else { Previews::Never },
-        },
+        control: Control::Check { usual: true, set: |options, on| options.tool_preview = (!on).then_some(Off::Off) },
     },
     Setting {
         name: "compress",
         label: "Compress code turns",
-        control: Control::Check {
-            usual: false,
-            set: |options, on| options.build.compress = on.then(CompressOptions::default),
-        },
+        control: Control::Check { usual: false, set: |options, on| options.compress_history = Some(on) },
     },
-    Setting {
-        name: "tokens",
-        label: "Budget, tokens",
-        control: Control::Limit(|options| &mut options.build.budget.max_tokens),
-    },
-    Setting {
-        name: "messages",
-        label: "Limit, messages",
-        control: Control::Limit(|options| &mut options.build.budget.max_messages),
-    },
-    Setting {
-        name: "chars",
-        label: "Limit, characters",
-        control: Control::Limit(|options| &mut options.build.budget.max_chars),
-    },
+    Setting { name: "tokens", label: "Budget, tokens", control: Control::Limit(|budget| &mut budget.max_tokens) },
+    Setting { name: "messages", label: "Limit, messages", control: Control::Limit(|budget| &mut budget.max_messages) },
+    Setting { name: "chars", label: "Limit, characters", control: Control::Limit(|budget| &mut budget.max_chars) },
     Setting {
         name: "memories",
         label: "Memory",
         control: Control::Check {
             usual: true,
             set: |options, on| {
-                options.memory = on.then(|| Wanted { agent: Some(AGENT.to_owned()), ..Wanted::default() });
+                let own = || Wanted { agent: Some(AGENT.to_owned()), ..Wanted::default() };
+                options.memory = Some(if on { Off::On(own()) } else { Off::Off });
             },
         },
     },
@@ -144,9 +129,9 @@ impl Control {
         }
     }
 
-    fn set(&self, options: &mut ContextOptions, value: Option<u64>) {
+    fn set(&self, options: &mut ContextParams, value: Option<u64>) {
         match self {
-            Self::Limit(limit) => *limit(options) = value,
+            Self::Limit(limit) => *limit(options.budget.get_or_insert_default()) = value,
             Self::Choice(_, set) => set(options, value.unwrap_or_default() as usize),
             Self::Check { set, .. } => set(options, value == Some(1)),
         }
@@ -154,17 +139,6 @@ impl Control {
 }
 
 impl Setting {
-    /// A value as a word without spaces; `-` for no limit, and for what is off.
-    fn write(&self, value: Option<u64>) -> String {
-        let none = || "-".to_owned();
-        match self.control {
-            Control::Limit(_) => value.map_or_else(none, |limit| limit.to_string()),
-            Control::Choice(list, _) => name(list, value.unwrap_or_default()).to_owned(),
-            Control::Check { .. } if value == Some(1) => self.name.to_owned(),
-            Control::Check { .. } => none(),
-        }
-    }
-
     fn read(&self, word: &str) -> Option<u64> {
         match self.control {
             Control::Limit(_) => read_limit(word),
@@ -172,10 +146,6 @@ impl Setting {
             Control::Check { .. } => Some((word == self.name).into()),
         }
     }
-}
-
-fn name(list: &[(&'static str, &'static str)], at: u64) -> &'static str {
-    list.get(at as usize).map_or("", |(name, _)| name)
 }
 
 impl Settings {
@@ -209,7 +179,7 @@ impl Settings {
 
     /// Whether the policy is `stable`; else it is `newest`.
     pub fn stable(&self) -> bool {
-        self.get("policy") == Some(1)
+        self.get("policy") == Some(0)
     }
 
     /// The most tokens; none for no limit.
@@ -223,21 +193,62 @@ impl Settings {
     }
 
     /// The engine's options for what is set.
-    pub fn options(&self) -> ContextOptions {
-        let mut options = ContextOptions::default();
+    pub fn options(&self) -> ContextParams {
+        let mut options = ContextParams::default();
         for (setting, value) in SETTINGS.iter().zip(self.0) {
             setting.control.set(&mut options, value);
         }
         options
     }
 
-    /// As a short text: `openai-chat o200k_base newest preview - 8000 - - memories`.
-    pub fn write(&self) -> String {
-        let words: Vec<String> = SETTINGS.iter().zip(self.0).map(|(setting, value)| setting.write(value)).collect();
-        words.join(" ")
+    /// What the settings of a keep say, as far as the inspector shows it.
+    pub fn of(stored: &ContextSettings) -> Self {
+        let ContextParams { provider, policy, tool_preview, compress_history, memory, budget, .. } = &stored.context;
+        let at = |provider: &Provider| Provider::ALL.iter().position(|one| one == provider);
+        let budget = budget.unwrap_or_default();
+        let check = |on: bool| Some(on.into());
+        let choice = |at: usize| Some(at as u64);
+        Self::default()
+            .with("provider", choice(provider.as_ref().and_then(at).unwrap_or_default()))
+            .with("policy", choice(usize::from(*policy == Some(Policy::Newest))))
+            .with("preview", check(*tool_preview != Some(Off::Off)))
+            .with("compress", check(*compress_history == Some(true)))
+            .with("memories", check(*memory != Some(Off::Off)))
+            .with("tokens", budget.max_tokens)
+            .with("messages", budget.max_messages)
+            .with("chars", budget.max_chars)
     }
 
-    /// Reads [what was written](Self::write); whatever is not understood is as at the beginning.
+    /// The settings of a keep with what is set here, over what was stored `before`. What the inspector does not show stays.
+    ///
+    /// # Errors
+    /// None: each of them is an option of the engine.
+    pub fn stored(&self, before: &ContextSettings) -> Result<ContextSettings, BadRequest> {
+        let mut all = match before.to_json() {
+            Value::Object(all) => all,
+            other => return ContextSettings::from_json(other),
+        };
+        let mut say = |name: &str, value: Value| {
+            all.insert(name.to_owned(), value);
+        };
+        say("provider", PROVIDERS.get(self.provider() as usize).map_or("", |(name, _)| *name).into());
+        say("policy", if self.stable() { "stable" } else { "newest" }.into());
+        say("toolPreview", if self.get("preview") == Some(1) { Value::Null } else { false.into() });
+        say("compressHistory", (self.get("compress") == Some(1)).into());
+        if !self.memory() {
+            say("memory", false.into());
+        } else if all.get("memory") == Some(&false.into()) {
+            all.shift_remove("memory");
+        }
+        let budget = all.entry("budget").or_insert_with(|| Map::new().into());
+        for (name, limit) in [("tokens", "maxTokens"), ("messages", "maxMessages"), ("chars", "maxChars")] {
+            budget[limit] = self.get(name).into();
+        }
+        ContextSettings::from_json(all.into())
+    }
+
+    /// Reads a short text, `openai-chat o200k_base newest preview - 8000 - - memories`, as browsers kept it before keeps had settings.
+    /// Whatever is not understood is as at the beginning.
     pub fn read(text: &str) -> Self {
         let mut read = Self::default();
         // Text of an older version has fewer words.
@@ -249,12 +260,7 @@ impl Settings {
     }
 }
 
-/// Pins as a text: the ids, one JSON string a line, since an id may hold anything.
-pub fn write_pins(pins: &[MessageId]) -> String {
-    pins.iter().map(|pin| serde_json::Value::from(pin.as_str()).to_string()).collect::<Vec<_>>().join("\n")
-}
-
-/// Reads [what was written](write_pins); lines that are no ids are passed over.
+/// Reads pins as browsers kept them before they were in the log: an id a line, as a JSON string. Lines that are no ids are passed over.
 pub fn read_pins(text: &str) -> Vec<MessageId> {
     let read = |line: &str| match serde_json::from_str(line) {
         Ok(serde_json::Value::String(id)) => MessageId::new(id).ok(),
@@ -266,28 +272,9 @@ pub fn read_pins(text: &str) -> Vec<MessageId> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use threadkeep_context::Budget;
 
-    #[test]
-    fn settings_come_back() {
-        let set = [
-            ("provider", 2),
-            ("encoding", 1),
-            ("policy", 1),
-            ("preview", 0),
-            ("compress", 1),
-            ("tokens", 8000),
-            ("messages", 0),
-            ("memories", 0),
-        ]
-        .into_iter()
-        .fold(Settings::default(), |set, (name, value)| set.with(name, Some(value)));
-        assert_eq!(set.write(), "anthropic cl100k_base stable - compress 8000 0 - -");
-        assert_eq!(Settings::read(&set.write()), set);
-        assert_eq!(Settings::read(&Settings::default().write()), Settings::default());
-        assert_eq!(Settings::read(""), Settings::default());
-        assert_eq!(Settings::read("x y z a b c d e").tokens(), None);
-        assert_eq!(Settings::read("gemini estimate").write(), "gemini estimate newest preview - - - - memories");
+    fn kept(json: &str) -> ContextSettings {
+        ContextSettings::read(json).unwrap()
     }
 
     #[test]
@@ -301,24 +288,43 @@ mod tests {
             };
             let changed = usual.with(setting.name, other);
             assert_ne!(changed.options(), usual.options(), "{}", setting.name);
-            assert_eq!(Settings::read(&changed.write()), changed, "{}", setting.name);
+            let stored = changed.stored(&ContextSettings::default()).unwrap();
+            let expected = if setting.name == "encoding" { usual } else { changed };
+            assert_eq!(Settings::of(&stored), expected, "{}", setting.name);
         }
     }
 
     #[test]
-    fn settings_are_the_engines_options() {
-        let set = Settings::read("anthropic estimate stable - compress 8000 0 9").options();
-        let budget = Budget { max_tokens: Some(8000), max_messages: Some(0), max_chars: Some(9), ..Budget::default() };
-        assert_eq!(
-            (set.build.provider, set.encoding, set.build.budget),
-            (Provider::Anthropic, Counting::Estimate, budget)
-        );
-        assert_eq!((set.build.policy, set.build.previews), (Policy::Stable, Previews::Never));
-        assert_eq!(set.build.compress, Some(CompressOptions::default()));
-        assert_eq!(Settings::default().options().build.previews, Previews::WhenNeeded);
-        // What was stored before there was memory has it on, and off is one word.
-        assert!(set.memory.is_some() && Settings::default().memory());
-        assert!(Settings::read("anthropic estimate stable - compress 8000 0 9 -").options().memory.is_none());
+    fn what_is_stored_is_what_is_shown_and_the_rest_stays() {
+        let before =
+            kept(r#"{"systemPrompt": "s", "budget": {"maxTokens": 9, "maxOutputTokens": 5}, "memory": false}"#);
+        let set = Settings::of(&before).with("tokens", Some(8000)).with("memories", Some(1)).with("chars", Some(0));
+        let stored = set.stored(&before).unwrap();
+        let budget =
+            Budget { max_tokens: Some(8000), max_chars: Some(0), max_output_tokens: Some(5), ..Budget::default() };
+        assert_eq!(stored.context.budget, Some(budget));
+        assert_eq!((stored.context.system_prompt.as_deref(), &stored.context.memory), (Some("s"), &None));
+        assert_eq!(Settings::of(&stored), set);
+    }
+
+    #[test]
+    fn a_keep_without_settings_shows_what_its_agent_does() {
+        let usual = Settings::of(&ContextSettings::default());
+        assert_eq!(usual, Settings::default());
+        assert!(usual.stable() && usual.memory() && usual.tokens().is_none());
+    }
+
+    #[test]
+    fn the_text_of_an_older_version_is_read() {
+        let set = Settings::read("anthropic cl100k_base stable - compress 8000 0 - -");
+        let all =
+            [("provider", 2), ("encoding", 1), ("preview", 0), ("compress", 1), ("tokens", 8000), ("messages", 0)];
+        let all = all.into_iter().fold(Settings::default(), |set, (name, value)| set.with(name, Some(value)));
+        assert_eq!(set, all.with("memories", Some(0)));
+        assert!(!Settings::read("gemini estimate newest").stable());
+        assert_eq!(Settings::read("x y z a b c d e").tokens(), None);
+        // What was stored before there was memory has it on.
+        assert!(Settings::read("anthropic estimate stable - compress 8000 0 9").memory());
     }
 
     #[test]
@@ -337,9 +343,10 @@ mod tests {
     }
 
     #[test]
-    fn pins_come_back_whatever_their_ids() {
-        let pins: Vec<MessageId> = ["a", "two\nlines", "\"quoted\""].map(|id| MessageId::new(id).unwrap()).into();
-        assert_eq!(read_pins(&write_pins(&pins)), pins);
+    fn pins_of_an_older_version_are_read() {
+        let pins = ["a", "two\nlines", "\"quoted\""].map(|id| MessageId::new(id).unwrap());
+        let text = pins.iter().map(|pin| Value::from(pin.as_str()).to_string()).collect::<Vec<_>>().join("\n");
+        assert_eq!(read_pins(&text), pins);
         assert_eq!(read_pins("nonsense\n\"b\"").len(), 1);
     }
 }

@@ -8,7 +8,6 @@ use threadkeep::protocol::ErrorReply;
 use threadkeep_core::{MessageId, TranscriptId};
 use web_sys::Node;
 
-use super::inspector::{kept_pins, kept_settings};
 use super::state::Page;
 use super::view::{click, draw, markup};
 use crate::compare::{parting, prompts};
@@ -131,13 +130,13 @@ fn shown(page: Page, transcript: &TranscriptId, both: &Both) -> Node {
 }
 
 async fn read(page: Page, transcript: &TranscriptId, leaves: [MessageId; 2]) -> Result<Both, ErrorReply> {
-    let settings = kept_settings().with("provider", Some(0));
+    let settings = page.inspector.ready().await.with("provider", Some(0));
     page.engine.ask(Ask::Inspect(Inspect::Vocabulary(settings.encoding()))).await?;
     let mut read = Vec::new();
     for leaf in leaves {
         let ask = Ask::Branch { transcript: transcript.clone(), leaf: Some(leaf.clone()) };
         let Reply::Branch(branch) = page.engine.ask(ask).await? else { return Err(lost()) };
-        let question = Question { leaf, settings, pins: kept_pins(transcript), selected: None, epoch: None };
+        let question = Question { leaf, settings, selected: None, epoch: None };
         let ask = Ask::Inspect(Inspect::Fit(Box::new(question.clone())));
         let Reply::Fitted(fitted) = page.engine.ask(ask).await? else { return Err(lost()) };
         let tokens = fitted.sides.get(usize::from(settings.stable())).map_or(0, |side| side.tokens);

@@ -64,7 +64,12 @@ impl Scrub {
     /// Reads the epochs, and shows that of a checkpoint, or the last.
     fn read(self, leaf: MessageId, checkpoint: Option<String>) {
         spawn_local(async move {
-            match self.page.engine.ask(Ask::Recall(Box::new(Recall::Epochs(leaf)))).await {
+            let inspector = self.page.inspector;
+            inspector.ready().await;
+            let epochs = self.page.engine.ask(Ask::Recall(Box::new(Recall::Epochs(leaf.clone())))).await;
+            // The dialog may be closed by now.
+            drop(self.question.try_set_value(inspector.question_about(leaf)));
+            match epochs {
                 Ok(Reply::Epochs(epochs)) => {
                     // Who has closed the dialog meanwhile needs no answer, here and below.
                     if self.at.try_get_untracked().is_none() {
@@ -505,10 +510,9 @@ fn facts(epoch: &Epoch) -> Node {
 
 /// The dialog's body for the branch that ends at `leaf`, with the epoch of a checkpoint, or the last.
 pub fn dialog(page: Page, leaf: &MessageId, checkpoint: Option<&str>) -> Node {
-    let thread = page.nav.now().transcript.unwrap_or_else(|| leaf.clone());
     let scrub = Scrub {
         page,
-        question: StoredValue::new(page.inspector.question_about(leaf.clone(), &thread)),
+        question: StoredValue::new(page.inspector.question_about(leaf.clone())),
         epochs: RwSignal::new(None),
         at: RwSignal::new(0),
         view: RwSignal::new(View::Difference),
@@ -549,6 +553,9 @@ pub fn dialog(page: Page, leaf: &MessageId, checkpoint: Option<&str>) -> Node {
         draw(step, |step| Some(figures(step.as_ref()?))),
         scrub.views(),
         draw(move || scrub.shown.get(), move |shown| scrub.body(shown)),
-        scrub.question.with_value(|(_, words)| words.clone()),
+        live(move || {
+            scrub.epochs.track();
+            scrub.question.with_value(|(_, words)| words.clone())
+        }),
     )
 }

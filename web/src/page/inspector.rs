@@ -15,16 +15,19 @@ use threadkeep_core::{MessageId, TranscriptId};
 
 use super::dom;
 use super::engine::Engine;
-use crate::inspect::{ENCODINGS, Marks, PROVIDERS, Settings, read_pins, write_pins};
+use crate::inspect::{ENCODINGS, Marks, PROVIDERS, Settings};
 use crate::wire::{Ask, Fitted, Inspect, Payload, Question, Reply};
 
 pub use pane::pane;
 pub use show::readable;
 
 const OPEN: &str = "threadkeep.inspector";
-const SETTINGS: &str = "threadkeep.inspector.settings";
-/// Followed by the thread's id.
-const PINS: &str = "threadkeep.pins.";
+/// How tokens are counted: the place in [`ENCODINGS`].
+const ENCODING: &str = "threadkeep.inspector.encoding";
+/// Where settings were before keeps had them; they move over.
+const OLD_SETTINGS: &str = "threadkeep.inspector.settings";
+/// Likewise for pins; followed by the thread's id.
+const OLD_PINS: &str = "threadkeep.pins.";
 
 /// The message that the reader has selected.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -40,7 +43,16 @@ pub struct Selected {
 /// What the inspector holds. One struct and one signal: each type in a signal of its own is a kilobyte of the page.
 struct Inner {
     settings: Settings,
+    /// Whether the stored settings were read.
+    loaded: bool,
+    /// Whether settings are not stored yet.
+    unsaved: bool,
+    /// The pinned nodes of the branch.
     pins: Vec<MessageId>,
+    /// What is to be pinned (`true`) or unpinned.
+    pinning: Vec<(MessageId, bool)>,
+    /// Pins of the open thread as an older version of the page kept them.
+    old_pins: String,
     selected: Option<Selected>,
     /// The marks of the branch that was asked about.
     marks: Option<Arc<Marks>>,
@@ -72,8 +84,12 @@ impl Inspector {
     /// An inspector of the branch that ends at `leaf`.
     pub fn new(engine: Engine, leaf: RwSignal<Option<MessageId>>) -> Self {
         let inner = Inner {
-            settings: Settings::read(&dom::remembered(SETTINGS).unwrap_or_default()),
+            settings: Settings::default(),
+            loaded: false,
+            unsaved: false,
             pins: Vec::new(),
+            pinning: Vec::new(),
+            old_pins: String::new(),
             selected: None,
             marks: None,
             wanted: None,
@@ -140,39 +156,102 @@ impl Inspector {
         }
     }
 
-    fn set(self, settings: Settings) {
-        self.with(|inner| inner.settings = settings);
-        dom::remember(SETTINGS, &settings.write());
+    /// What the reader has set, as far as it was read.
+    fn settings(self) -> Settings {
+        self.with(|inner| inner.settings)
+    }
+
+    /// Takes what the reader has set, and stores it: at once, or when the slider has been still for a moment.
+    fn set(self, settings: Settings, dragged: bool) {
+        let number = self.with(|inner| {
+            (inner.settings, inner.unsaved) = (settings, true);
+            inner.asked.wrapping_add(1)
+        });
+        dom::remember(ENCODING, &settings.encoding().to_string());
+        let save = move || {
+            if self.with(|inner| inner.asked) == number {
+                spawn_local(self.save());
+            }
+        };
         self.ask();
+        if dragged { set_timeout(save, Duration::from_millis(250)) } else { save() }
     }
 
-    /// Reads the pins of a thread.
-    fn read_pins(self, thread: &TranscriptId) {
-        let pins = kept_pins(thread);
-        self.with(|inner| inner.pins = pins);
-    }
-
-    fn keep_pins(self, thread: &TranscriptId, pins: Vec<MessageId>) {
-        let key = [PINS, thread.as_str()].concat();
-        if pins.is_empty() {
-            dom::forget(&key)
-        } else {
-            dom::remember(&key, &write_pins(&pins))
+    /// Reads the stored settings, unless that was done. It needs a part of the module that most pages load later.
+    pub async fn ready(self) -> Settings {
+        if !self.with(|inner| std::mem::replace(&mut inner.loaded, true)) {
+            self.load().await;
         }
-        self.with(|inner| inner.pins = pins);
-        self.pinned.update(|times| *times += 1);
-        self.ask();
+        self.settings()
+    }
+
+    /// Stores what is not stored yet: what is shown is what the agent sends.
+    pub async fn save(self) {
+        let settings = self.ready().await;
+        if self.with(|inner| std::mem::take(&mut inner.unsaved))
+            && let Err(error) = self.engine.ask(Ask::Inspect(Inspect::Set(settings))).await
+        {
+            self.with(|inner| inner.unsaved = true);
+            self.fail(&error);
+        }
+    }
+
+    /// Reads what is stored, and shows it. On the first start with keeps that have settings, what this browser has moves over.
+    async fn load(self) {
+        let old = dom::remembered(OLD_SETTINGS).unwrap_or_default();
+        let Ok(Reply::Settings(stored)) = self.engine.ask(Ask::Inspect(Inspect::Settings(old))).await else { return };
+        dom::forget(OLD_SETTINGS);
+        let encoding = dom::remembered(ENCODING).and_then(|place| place.parse().ok());
+        let stored = stored.with("encoding", encoding.or(stored.get("encoding")));
+        dom::remember(ENCODING, &stored.encoding().to_string());
+        // The reader may have gone on meanwhile.
+        if !self.with(|inner| inner.unsaved || std::mem::replace(&mut inner.settings, stored) == stored) {
+            self.show_settings();
+        }
+    }
+
+    /// Reads the settings again: somebody changed them.
+    pub fn reload(self) {
+        if self.with(|inner| inner.loaded && !inner.unsaved) {
+            self.with(|inner| inner.loaded = false);
+            self.ask();
+        }
+    }
+
+    /// Moves the pins of a thread that this browser has into its log.
+    fn move_pins(self, thread: &TranscriptId) {
+        let key = [OLD_PINS, thread.as_str()].concat();
+        self.with(|inner| inner.old_pins = dom::remembered(&key).unwrap_or_default());
+        dom::forget(&key);
     }
 
     /// Pins the selected message, or unpins it.
-    pub fn pin(self, thread: &TranscriptId) {
-        let Some(selected) = self.selected() else { return };
-        let mut pins = self.with(|inner| inner.pins.clone());
-        match pins.iter().position(|pin| *pin == selected.node) {
-            Some(at) => drop(pins.remove(at)),
-            None => pins.push(selected.node),
+    pub fn pin(self) {
+        let Some(Selected { node, .. }) = self.selected() else { return };
+        let pinned = !self.with(|inner| inner.pins.contains(&node));
+        self.pin_all(vec![node], pinned);
+    }
+
+    /// Removes all pins of the branch.
+    fn unpin(self) {
+        self.pin_all(self.with(|inner| inner.pins.clone()), false);
+    }
+
+    fn pin_all(self, nodes: Vec<MessageId>, pinned: bool) {
+        self.with(|inner| inner.pinning.extend(nodes.into_iter().map(|node| (node, pinned))));
+        self.ask();
+    }
+
+    /// Stores what the reader has pinned and unpinned since the last question.
+    async fn store_pins(self) {
+        let (nodes, old) = self.with(|inner| (std::mem::take(&mut inner.pinning), std::mem::take(&mut inner.old_pins)));
+        if nodes.is_empty() && old.is_empty() {
+            return;
         }
-        self.keep_pins(thread, pins);
+        if let Err(error) = self.engine.ask(Ask::Inspect(Inspect::Pin { nodes, old })).await {
+            self.fail(&error);
+        }
+        self.pinned.update(|times| *times += 1);
     }
 
     /// Asks the engine about what is set now; soon, where an answer is still on its way.
@@ -201,30 +280,32 @@ impl Inspector {
         let leaf = self.leaf.get_untracked()?;
         self.with(|inner| {
             let selected = inner.selected.as_ref().map(|selected| selected.places.0);
-            Some(Question { leaf, settings: inner.settings, pins: inner.pins.clone(), selected, epoch: None })
+            Some(Question { leaf, settings: inner.settings, selected, epoch: None })
         })
     }
 
     /// A question about another chain, with what the reader has set, and that in words.
-    pub fn question_about(self, leaf: MessageId, thread: &TranscriptId) -> (Question, String) {
-        let (settings, pins) = (self.with(|inner| inner.settings), kept_pins(thread));
+    pub fn question_about(self, leaf: MessageId) -> (Question, String) {
+        let settings = self.settings();
         let name = |list: &[(&str, &'static str)], at: u32| list.get(at as usize).map_or("", |(_, words)| *words);
         let budget = match settings.tokens() {
             Some(tokens) => format!("at most {}", crate::format::plural(tokens, "token")),
             None => "no limit of tokens".to_owned(),
         };
         let words = [name(&PROVIDERS, settings.provider()), name(&ENCODINGS, settings.encoding()), &budget].join(", ");
-        (Question { leaf, settings, pins, selected: None, epoch: None }, words)
+        (Question { leaf, settings, selected: None, epoch: None }, words)
     }
 
     async fn step(self) {
+        self.ready().await;
+        self.store_pins().await;
         let Some(question) = self.question() else { return self.mark(None) };
         let settings = question.settings;
         match self.engine.ask(Ask::Inspect(Inspect::Fit(Box::new(question)))).await {
             Ok(Reply::Fitted(fitted)) => self.take(&fitted, &settings),
             Ok(_) => {}
             Err(error) => {
-                if error.code == "vocabulary-missing" && self.load(settings.encoding()).await {
+                if error.code == "vocabulary-missing" && self.fetch(settings.encoding()).await {
                     self.with(|inner| inner.again = true);
                 } else if error.code != "vocabulary-missing" {
                     self.fail(&error);
@@ -237,7 +318,10 @@ impl Inspector {
         if !self.open.get_untracked() {
             return;
         }
-        self.with(|inner| inner.whole = fitted.whole);
+        self.with(|inner| {
+            inner.whole = fitted.whole;
+            inner.pins.clone_from(&fitted.pins);
+        });
         let marks = Arc::new(Marks::new(fitted));
         self.draw(fitted, settings, &marks);
         // The canvas marks what is on the screen.
@@ -246,7 +330,7 @@ impl Inspector {
     }
 
     /// Loads a vocabulary, and says so meanwhile. Says whether it is there now.
-    async fn load(self, encoding: u32) -> bool {
+    async fn fetch(self, encoding: u32) -> bool {
         let name = ENCODINGS.get(encoding as usize).map_or("", |(name, _)| name);
         self.say(&["Loading the vocabulary ", name, "…"].concat(), false);
         match self.engine.ask(Ask::Inspect(Inspect::Vocabulary(encoding))).await {
@@ -298,22 +382,7 @@ impl Inspector {
     }
 }
 
-/// What is set in the inspector.
-pub fn kept_settings() -> Settings {
-    Settings::read(&dom::remembered(SETTINGS).unwrap_or_default())
-}
-
-/// The pins of a thread.
-pub fn kept_pins(thread: &TranscriptId) -> Vec<MessageId> {
-    read_pins(&dom::remembered(&[PINS, thread.as_str()].concat()).unwrap_or_default())
-}
-
-/// Lets go of the pins of a thread that was deleted.
-pub fn forget_pins(thread: &TranscriptId) {
-    dom::forget(&[PINS, thread.as_str()].concat());
-}
-
-/// Lets go of all pins.
-pub fn forget_all_pins() {
-    dom::forget_all(PINS);
+/// Lets go of the pins that an older version of the page kept in this browser: those of a thread that was deleted, or all for no name.
+pub fn forget_pins(thread: &str) {
+    dom::forget_all(&[OLD_PINS, thread].concat());
 }

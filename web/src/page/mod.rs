@@ -80,10 +80,7 @@ fn app(page: Page) -> Node {
             "m" => page.show_map(!page.map.get_untracked()),
             "c" => page.show_inspector(!page.inspector.open.get_untracked()),
             "e" if page.leaf.get_untracked().is_some() => page.show_epochs(None),
-            "p" if page.inspector.open.get_untracked() => match page.nav.now().transcript {
-                Some(thread) => page.inspector.pin(&thread),
-                None => return,
-            },
+            "p" if page.inspector.open.get_untracked() && page.leaf.get_untracked().is_some() => page.inspector.pin(),
             _ => return,
         }
         event.prevent_default();

@@ -329,7 +329,7 @@ impl Page {
             map: RwSignal::new(map && !inspector.open.get_untracked()),
             inspector,
             connections,
-            talking: Talking::start(engine, connections),
+            talking: Talking::start(engine, connections, inspector),
             target: RwSignal::new(None),
             resized: RwSignal::new(0),
             tree: RwSignal::new(0),

@@ -9,7 +9,7 @@ use threadkeep::protocol::ErrorReply;
 use threadkeep_core::{MessageId, TranscriptId};
 
 use super::engine::Engine;
-use super::inspector;
+use super::inspector::Inspector;
 use super::keys::{Connections, KeyState};
 use super::live::Live;
 use crate::wire::{Ask, Ending, Heard, Talk, Turn};
@@ -61,6 +61,7 @@ struct Inner {
 pub struct Talking {
     engine: Engine,
     connections: Connections,
+    inspector: Inspector,
     /// The turn that is under way.
     pub running: RwSignal<Option<Running>>,
     inner: StoredValue<Inner, LocalStorage>,
@@ -68,9 +69,10 @@ pub struct Talking {
 
 impl Talking {
     /// Begins to listen.
-    pub fn start(engine: Engine, connections: Connections) -> Self {
+    pub fn start(engine: Engine, connections: Connections, inspector: Inspector) -> Self {
         let inner = Inner { live: Live::new(), follow: None, sent: None };
-        let talking = Self { engine, connections, running: RwSignal::new(None), inner: StoredValue::new_local(inner) };
+        let talking =
+            Self { engine, connections, inspector, running: RwSignal::new(None), inner: StoredValue::new_local(inner) };
         engine.on_heard(move |heard| talking.hear(heard));
         talking
     }
@@ -127,9 +129,9 @@ impl Talking {
         self.with_live(Live::clear);
         self.running.set(Some(Running::default()));
         let connection = self.connections.request(&connection);
-        let memory = inspector::kept_settings().memory();
         spawn_local(async move {
-            let asked = Ask::Talk(Box::new(Talk::Turn { connection, turn, memory }));
+            self.inspector.save().await;
+            let asked = Ask::Talk(Box::new(Talk::Turn { connection, turn }));
             let result = self.engine.ask(asked).await.map(drop);
             self.inner.update_value(|inner| inner.sent = None);
             self.running.set(None);

@@ -358,15 +358,18 @@ impl Thread {
                 self.page.talking.deleted(transcript, nodes);
             }
             match event {
-                Change::Deleted { transcript, nodes } if nodes.is_empty() => inspector::forget_pins(transcript),
+                Change::Deleted { transcript, nodes } if nodes.is_empty() => {
+                    inspector::forget_pins(transcript.as_str())
+                }
                 Change::Cleared => {
-                    inspector::forget_all_pins();
+                    inspector::forget_pins("");
                     self.page.talking.stop();
                 }
+                Change::Settings => self.page.inspector.reload(),
                 _ => {}
             }
             // With messages go the records that came from them.
-            if !matches!(event, Change::Changed { .. }) {
+            if !matches!(event, Change::Changed { .. } | Change::Settings) {
                 remembered = true;
             }
             match event {
@@ -423,9 +426,9 @@ impl Thread {
     }
 
     fn ask_carrier(self, canvas: Canvas, node: MessageId) {
-        let (Some(leaf), Some(thread)) = (canvas.leaf(), self.page.nav.now().transcript) else { return };
+        let Some(leaf) = canvas.leaf() else { return };
         spawn_local(async move {
-            let asked = Recall::Carried { leaf, node: node.clone(), pins: inspector::kept_pins(&thread) };
+            let asked = Recall::Carried { leaf, node: node.clone() };
             // The thread is read without it.
             if let Ok(Reply::Carrier(carrier)) = self.page.engine.ask(Ask::Recall(Box::new(asked))).await {
                 canvas.carry(&node, *carrier);

@@ -27,8 +27,6 @@ pub enum Talk {
         connection: Secret,
         /// What is to be answered.
         turn: Turn,
-        /// Whether its prompts quote what is remembered.
-        memory: bool,
     },
 }
 
@@ -158,7 +156,7 @@ mod tests {
     #[test]
     fn talk_is_heard_on_the_other_side() {
         let (id, connection) = (MessageId::new("m").unwrap(), Secret("{}".into()));
-        let turn = |turn| Talk::Turn { connection: connection.clone(), turn, memory: true };
+        let turn = |turn| Talk::Turn { connection: connection.clone(), turn };
         same([
             Talk::Test(connection.clone()),
             Talk::Models(connection.clone()),

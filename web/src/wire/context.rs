@@ -15,8 +15,6 @@ pub struct Question {
     pub leaf: MessageId,
     /// What the reader has set.
     pub settings: Settings,
-    /// Nodes whose messages stay.
-    pub pins: Vec<MessageId>,
     /// The message (its place in the chain) whose smallest budget is asked for.
     pub selected: Option<u32>,
     /// Whose prompt: a checkpoint's id or `original`; `None` for the checkpoint that the chain uses.
@@ -79,6 +77,8 @@ pub struct Fitted {
     pub survives: Option<u64>,
     /// What the next 1,000 tokens would push out.
     pub leaving: Vec<Stretch>,
+    /// The pinned nodes of the chain.
+    pub pins: Vec<MessageId>,
 }
 
 /// An empty one, for tests to fill.
@@ -95,6 +95,7 @@ impl Default for Fitted {
             sides: Vec::new(),
             survives: None,
             leaving: Vec::new(),
+            pins: Vec::new(),
         }
     }
 }
@@ -127,7 +128,7 @@ impl Side {
 
 impl Fitted {
     /// Of the engine's answer about the chosen policy and the other one.
-    pub fn new(leaf: MessageId, reply: &FitReply) -> Self {
+    pub fn new(leaf: MessageId, reply: &FitReply, pins: Vec<MessageId>) -> Self {
         let mut rules: Vec<&str> = Vec::new();
         let mut runs = Vec::with_capacity(reply.runs.len());
         for run in &reply.runs {
@@ -166,6 +167,7 @@ impl Fitted {
             sides,
             survives: reply.smallest_budget,
             leaving,
+            pins,
         }
     }
 }

@@ -59,8 +59,6 @@ pub enum Recall {
         leaf: MessageId,
         /// The node.
         node: MessageId,
-        /// Nodes that the reader has pinned.
-        pins: Vec<MessageId>,
     },
 }
 
@@ -241,7 +239,7 @@ mod tests {
                 model: Some(Secret("{}".into())),
             },
             Recall::Epochs(id.clone()),
-            Recall::Carried { leaf: id.clone(), node: id.clone(), pins: vec![id.clone()] },
+            Recall::Carried { leaf: id.clone(), node: id.clone() },
         ] {
             assert_eq!(from_bytes(&to_bytes(&asked)), Some(asked));
         }

@@ -6,12 +6,14 @@ use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use js_sys::{Function, Promise, Reflect, Uint8Array};
 use threadkeep::KeepError;
 use threadkeep::protocol::{ContextOptions, Counting, ErrorReply, WhatIf};
-use threadkeep_context::{MessageRef, Policy};
+use threadkeep_context::Policy;
+use threadkeep_core::MessageId;
+use threadkeep_core::read::Off;
 use wasm_bindgen::{JsCast, JsValue};
 use wasm_bindgen_futures::JsFuture;
 
 use super::Engine;
-use crate::inspect::counting;
+use crate::inspect::{Settings, counting, read_pins};
 use crate::wire::{Fitted, Inspect, Payload, Question, Reply};
 
 /// How many tokens more the page asks about.
@@ -24,15 +26,14 @@ const LONG: usize = 1000;
 static WARM: AtomicBool = AtomicBool::new(false);
 
 /// The engine's options for what the reader has set.
-pub fn options(question: &Question) -> ContextOptions {
-    let mut options = question.settings.options();
-    options.pins = question.pins.iter().map(|pin| MessageRef::Node(pin.to_string())).collect();
-    options.epoch.clone_from(&question.epoch);
-    if options.epoch.is_some() {
+pub async fn options(engine: &Engine, question: &Question) -> Result<ContextOptions, KeepError> {
+    let mut own = question.settings.options();
+    own.epoch.clone_from(&question.epoch);
+    if own.epoch.is_some() {
         // What is remembered today was not in the prompts of an epoch.
-        options.memory = None;
+        own.memory = Some(Off::Off);
     }
-    options
+    engine.options_at(question.leaf.as_str(), own).await
 }
 
 /// Answers a question of the inspector.
@@ -42,8 +43,37 @@ pub async fn answer(engine: &Engine, asked: Inspect) -> Result<Reply, ErrorReply
         Inspect::Payload(question) => payload(engine, &question).await.map(Reply::Payload),
         // Its failures are the network's.
         Inspect::Vocabulary(encoding) => return fetch(engine, encoding).await.map(|()| Reply::Done),
+        Inspect::Settings(old) => settings(engine, &old).await.map(Reply::Settings),
+        Inspect::Set(settings) => set(engine, settings).await.map(|()| Reply::Done),
+        Inspect::Pin { nodes, old } => pin(engine, nodes, &old).await.map(|()| Reply::Done),
     };
     answer.map_err(|error| error.reply())
+}
+
+/// What is stored, after the settings of an older version of the page are.
+async fn settings(engine: &Engine, old: &str) -> Result<Settings, KeepError> {
+    if !old.is_empty() {
+        let old = Settings::read(old);
+        return set(engine, old).await.map(|()| old);
+    }
+    Ok(Settings::of(&engine.own_context_options(None).await?))
+}
+
+async fn pin(engine: &Engine, nodes: Vec<(MessageId, bool)>, old: &str) -> Result<(), KeepError> {
+    for (node, pinned) in nodes.into_iter().chain(read_pins(old).into_iter().map(|node| (node, true))) {
+        match engine.pin_node(&node, pinned).await {
+            // Somebody deleted it, and its pin with it.
+            Ok(()) | Err(KeepError::MissingNode(_)) => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(())
+}
+
+/// Stores what the reader has set.
+async fn set(engine: &Engine, settings: Settings) -> Result<(), KeepError> {
+    let before = engine.own_context_options(None).await?;
+    engine.set_context_options(None, &settings.stored(&before)?).await
 }
 
 /// What a budget keeps, and what the other policy would.
@@ -54,7 +84,7 @@ async fn fit(engine: &Engine, question: Question) -> Result<Fitted, KeepError> {
         costs: false,
         policy: Some(if question.settings.stable() { Policy::Newest } else { Policy::Stable }),
     };
-    let mut options = options(&question);
+    let mut options = options(engine, &question).await?;
     let reply = engine.fit(question.leaf.as_str(), &options, what_if).await?;
     if reply.length > LONG && !WARM.swap(true, Relaxed) {
         // What has run a few times the browser compiles anew, to something several times as quick. It does so now, while
@@ -64,12 +94,13 @@ async fn fit(engine: &Engine, question: Question) -> Result<Fitted, KeepError> {
             engine.fit(question.leaf.as_str(), &options, what_if).await?;
         }
     }
-    Ok(Fitted::new(question.leaf, &reply))
+    let pins = engine.pins(question.leaf.as_str()).await?;
+    Ok(Fitted::new(question.leaf, &reply, pins))
 }
 
 /// The payload as text.
 async fn payload(engine: &Engine, question: &Question) -> Result<Payload, KeepError> {
-    let reply = engine.context(question.leaf.as_str(), &options(question)).await?;
+    let reply = engine.context(question.leaf.as_str(), &options(engine, question).await?).await?;
     Ok(Payload {
         text: reply.payload.to_string(),
         warnings: reply.warnings.into_iter().map(|warning| warning.message).collect(),

@@ -10,7 +10,6 @@ use threadkeep::protocol::{Counting, ErrorReply};
 use threadkeep::{KeepError, MemoryFilter, NewFact};
 use threadkeep_compaction::memory::{Episode, EpisodeEdit, Fact, FactEdit, RememberFrom};
 use threadkeep_compaction::summary::Material;
-use threadkeep_context::MessageRef;
 use threadkeep_context::tokens::Counter;
 use threadkeep_core::checkpoint::Strategy;
 use threadkeep_core::{Message, MessageId};
@@ -44,7 +43,7 @@ pub async fn answer(engine: &Engine, asked: Recall) -> Result<Reply, ErrorReply>
             inspect::fetch(engine, question.settings.encoding()).await?;
             step(engine, &question, place).await
         }
-        Recall::Carried { leaf, node, pins } => carried(engine, &leaf, node, &pins).await,
+        Recall::Carried { leaf, node } => carried(engine, &leaf, node).await,
         other => remembered(engine, other).await,
     };
     answer.map_err(|error| error.reply())
@@ -163,14 +162,13 @@ async fn epochs(engine: &Engine, leaf: &MessageId) -> Result<Reply, KeepError> {
 
 async fn step(engine: &Engine, question: &Question, place: u32) -> Result<Reply, KeepError> {
     let words = |message: &Message| format::line(&pieces::copy_text(std::slice::from_ref(message)), EXCERPT);
-    let options = inspect::options(question);
+    let options = inspect::options(engine, question).await?;
     let step = engine.epoch_step(question.leaf.as_str(), place as usize, &options, &words).await?;
     Ok(Reply::Step(Box::new(step)))
 }
 
-async fn carried(engine: &Engine, leaf: &MessageId, node: MessageId, pins: &[MessageId]) -> Result<Reply, KeepError> {
-    let pins: Vec<MessageRef> = pins.iter().map(|pin| MessageRef::Node(pin.to_string())).collect();
-    let carried = engine.carried(leaf.as_str(), &node, &pins).await?;
+async fn carried(engine: &Engine, leaf: &MessageId, node: MessageId) -> Result<Reply, KeepError> {
+    let carried = engine.carried(leaf.as_str(), &node, &[]).await?;
     let filter = MemoryFilter { source: Some(node), ..MemoryFilter::default() };
     let facts = engine.facts(&filter).await?.into_iter().map(fact);
     let memories = facts.chain(engine.episodes(&filter).await?.into_iter().map(episode)).collect();

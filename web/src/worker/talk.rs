@@ -13,7 +13,6 @@ use threadkeep::mailbox::{Body, Outgoing};
 use threadkeep::model::{Call, Http};
 use threadkeep::protocol::{Counting, ErrorReply, NodeInfo};
 use threadkeep_core::Message;
-use threadkeep_core::read::Off;
 use threadkeep_fetch::Fetch;
 use threadkeep_provider::{Delta, Finish, RenderOptions, render};
 use threadkeep_tokens::Encoding;
@@ -72,12 +71,12 @@ pub async fn answer(engine: &Engine, asked: Talk) -> Result<Reply, ErrorReply> {
             };
             connected.models().await.map(Reply::Models).map_err(failed)
         }
-        Talk::Turn { connection, turn, memory: remembers } => {
+        Talk::Turn { connection, turn } => {
             STOPPED.set(false);
             let ready = ready(&connection)?;
             let (memory, exact) =
                 shared_parts::memory(Rc::new(engine.clone())).await.map_err(|_| part_missing())?.await;
-            let result = take_turn(engine, memory, exact, remembers, ready, turn).await;
+            let result = take_turn(engine, memory, exact, ready, turn).await;
             STOP.set(None);
             flush().await;
             result.map(|()| Reply::Done).map_err(|error| error.reply())
@@ -126,13 +125,11 @@ async fn take_turn(
     engine: &Engine,
     memory: Rc<dyn Memory>,
     exact: bool,
-    remembers: bool,
     ready: Ready,
     turn: Turn,
 ) -> Result<(), KeepError> {
     let mut options = AgentOptions::new(AGENT);
     options.built_in = ready.tools.of(&BUILT_IN);
-    options.context.memory = (!remembers).then_some(Off::Off);
     options.policy.max_context_tokens = ready.max_context_tokens;
     options.policy.max_output_tokens = ready.max_output_tokens;
     // Exact counts where the vocabulary can be had; an estimate is better than no answer.

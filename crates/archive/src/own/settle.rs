@@ -73,13 +73,14 @@ impl Lost {
 }
 
 /// How entries go on that say nothing.
-const QUIET: [&str; 8] = [
+const QUIET: [&str; 9] = [
     ",\"alias\":",
     ",\"head\":",
     ",\"seal\":",
     ",\"info\":",
     ",\"strategy\":",
     ",\"pin\":",
+    ",\"unpin\":",
     ",\"checkpoint\":",
     ",\"removed\":",
 ];
@@ -435,7 +436,7 @@ impl Log<'_> {
                 }
             }
             Entry::Checkpoint(checkpoint) => self.know(&mut checkpoint.anchor)?,
-            Entry::Pin { node, .. } => self.know(node)?,
+            Entry::Pin(node) | Entry::Unpin(node) => self.know(node)?,
             Entry::Gone(_) | Entry::Strategy { .. } | Entry::Info(_) | Entry::Removed { .. } => {}
         }
         Ok(())

@@ -338,7 +338,7 @@ const _: fn(ContextParams) = |params| {
         safety_margin: _,
         max_messages: _,
         max_chars: _,
-    } = budget;
+    } = budget.unwrap_or_default();
 };
 
 /// The options of a context as a caller from JavaScript writes them, but for the memory, which is material.

@@ -19,7 +19,7 @@ impl<S: Store> Keep<S> {
             }
             SettingsRequest::ContextOptions { at, own: false } => self.context_options(at.as_deref()).await?.to_json(),
             SettingsRequest::SetContextOptions { at, options } => {
-                let settings = ContextSettings::from_json(options.unwrap_or_default())?;
+                let settings = ContextSettings::from_json(options)?;
                 self.set_context_options(at.as_deref(), &settings).await?;
                 Value::Null
             }

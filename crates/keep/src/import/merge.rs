@@ -38,7 +38,7 @@ impl Difference {
         found.heads(tree, incoming);
         // Whoever removed a pin here does not get it back.
         let pins = incoming.pins().filter(|node| tree.pinned(node).is_none());
-        found.entries.extend(pins.map(|node| Entry::Pin { node: node.clone(), pinned: true }));
+        found.entries.extend(pins.map(|node| Entry::Pin(node.clone())));
         found.shown(tree, incoming, more, made);
         found
     }

@@ -17,10 +17,9 @@ use crate::page::view::{Slot, click, follow, markup, on, soon};
 /// The side panel.
 pub fn pane(page: Page) -> Node {
     let this = page.inspector;
-    let thread = move || page.nav.now().transcript;
     follow(move || {
         if let Some(thread) = page.nav.route().transcript {
-            this.read_pins(&thread);
+            this.move_pins(&thread);
         }
     });
     // Whatever changes what there is to ask.
@@ -34,16 +33,8 @@ pub fn pane(page: Page) -> Node {
     });
     let settings = this.with(|inner| inner.settings);
     let entered = move |event: Event| this.entered(&event);
-    let pin = move || {
-        if let Some(thread) = thread() {
-            this.pin(&thread);
-        }
-    };
-    let unpin = move || {
-        if let Some(thread) = thread() {
-            this.keep_pins(&thread, Vec::new());
-        }
-    };
+    let pin = move || this.pin();
+    let unpin = move || this.unpin();
     let toggled = move |event: Event| {
         let Some(button) = dom::closest(event.target(), "button") else { return };
         let on = button.get_attribute("aria-pressed").as_deref() == Some("true");
@@ -277,6 +268,25 @@ fn choices(list: &[(&'static str, &'static str)], chosen: u64) -> Slot {
 }
 
 impl Inspector {
+    /// Shows what is set in the controls, where they are.
+    pub fn show_settings(self) {
+        let settings = self.settings();
+        for Setting { name, control, .. } in &SETTINGS {
+            let Some(input) = dom::find(&["[data-testid=inspector] [name=", name, "]"].concat()) else { continue };
+            // A select has the same name and value.
+            let input: HtmlInputElement = input.unchecked_into();
+            match control {
+                Control::Limit(_) => input.set_value(&number(settings.get(name))),
+                Control::Choice(..) => input.set_value(&settings.get(name).unwrap_or_default().to_string()),
+                Control::Check { .. } => input.set_checked(settings.get(name) == Some(1)),
+            }
+        }
+        if let Some(slider) = dom::find("[data-testid=inspector] [name=slider]") {
+            let place = position(settings.tokens(), self.with(|inner| inner.whole));
+            slider.unchecked_into::<HtmlInputElement>().set_value(&place.to_string());
+        }
+    }
+
     /// Something was set: reads it, and keeps the slider and its number field true to each other.
     fn entered(self, event: &Event) {
         let Some(input) = event.target().map(|target| target.unchecked_into::<HtmlInputElement>()) else { return };
@@ -294,7 +304,7 @@ impl Inspector {
         if name == "slider" {
             let tokens = tokens(limit.unwrap_or_default() as u32, whole);
             other("tokens", number(tokens));
-            return self.set(now.with("tokens", tokens));
+            return self.set(now.with("tokens", tokens), true);
         }
         if name == "tokens" {
             other("slider", position(limit, whole).to_string());
@@ -305,6 +315,6 @@ impl Inspector {
             Control::Choice(..) => Some(limit.unwrap_or_default()),
             Control::Check { .. } => Some(input.checked().into()),
         };
-        self.set(now.with(&name, value));
+        self.set(now.with(&name, value), false);
     }
 }
