@@ -65,7 +65,7 @@ pub(super) struct Turn<'a, S: Store> {
     /// The built-in tools that the conversation needs beside those that were asked for.
     pub(super) needed: RefCell<Vec<&'static str>>,
     /// What a memory service remembers that answers the message.
-    pub(super) recalled: Option<String>,
+    recalled: Option<String>,
 }
 
 impl<'a, S: Store> Turn<'a, S> {
@@ -266,6 +266,16 @@ impl<'a, S: Store> Turn<'a, S> {
         self.agent.memory.after_response(&self.node, Some(tokens), how.policy).await?;
         self.tell(AgentEvent::said(self.node.clone(), usage));
         Ok(())
+    }
+
+    /// How the next request is made.
+    async fn how(&self) -> Result<How, KeepError> {
+        let agent = self.agent;
+        let conversation = self.mail.as_ref().and_then(|mail| mail.conversation.as_deref());
+        let settings = agent.memory.settings(&self.transcript, conversation).await?;
+        let mut schemas = built_in::schemas(&|name| self.has_built_in(name));
+        schemas.extend(agent.tools.schemas());
+        Ok(How::of(agent, &settings, schemas, self.recalled.as_deref(), &self.cancel))
     }
 
     /// Compacts where that was asked for: here, or by the turn before.
