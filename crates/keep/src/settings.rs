@@ -38,7 +38,8 @@ impl<S: Store> Keep<S> {
     /// [`Keep::set_context_options`] for a caller who holds [`Keep::writing`]; the log stays as it is.
     pub(crate) async fn store_settings(&self, at: Option<&str>, settings: &ContextSettings) -> Result<(), KeepError> {
         let key = self.settings_key(at).await?;
-        if self.stored_settings(key.clone()).await? == *settings {
+        // Settings that cannot be read are replaced too.
+        if self.stored_settings(key.clone()).await.is_ok_and(|stored| stored == *settings) {
             return Ok(());
         }
         let mut commit = Commit::default();

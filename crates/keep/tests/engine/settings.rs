@@ -14,7 +14,7 @@ use threadkeep::protocol::{
     SettingsRequest,
 };
 use threadkeep_core::Message;
-use threadkeep_store::{MemoryStore, Scan, Store};
+use threadkeep_store::{Commit, MemoryStore, Scan, Store};
 
 use crate::agent_support::{Script, Toolbox, from_ann, options, says};
 use crate::{World, code, id, run, texts, users};
@@ -106,6 +106,22 @@ fn settings_are_deleted_with_what_they_are_for() {
         assert_eq!(left().await, 1);
         keep.delete_all().await.unwrap();
         assert_eq!(left().await, 0);
+    });
+}
+
+#[test]
+fn settings_that_cannot_be_read_are_named_and_can_be_set_anew() {
+    run(async {
+        let world = World::default();
+        let keep = world.tab();
+        keep.append("a", users(2)).await.unwrap();
+        let puts = vec![("o/k".to_owned(), br#"{"policy": "none of ours"}"#.to_vec())];
+        world.store.commit(Commit { puts, ..Commit::default() }).await.unwrap();
+        let error = keep.context_options(Some("a")).await.unwrap_err();
+        assert_eq!(error.reply().code, "corrupt");
+        assert!(error.to_string().contains("o/k") && error.to_string().contains("options.policy"), "{error}");
+        set(&keep, None, json!({"policy": "newest"})).await;
+        assert_eq!(keep.context_options(Some("a")).await.unwrap().to_json(), json!({"policy": "newest"}));
     });
 }
 
