@@ -158,7 +158,15 @@ impl ContextSettings {
         let Beside { compaction, summarizer } = read::options(&Value::Object(beside).to_string(), "options")?;
         // As a request for a prompt has them: what reads options is large, and is compiled once that way.
         let request = json!({ "at": "", "options": prompt }).to_string();
-        let PromptRequest::Context { options, .. } = PromptRequest::read("context", &request)? else {
+        let read = PromptRequest::read("context", &request).map_err(|mut error| {
+            // It lists the options of a call.
+            if error.why.starts_with("is not known") && error.argument.matches('.').count() == 1 {
+                let why = NOT_STORED.iter().fold(error.why, |why, (name, _)| why.replace(&format!(" {name},"), ""));
+                error.why = why + ", compaction, summarizer";
+            }
+            error
+        })?;
+        let PromptRequest::Context { options, .. } = read else {
             return bad("options", "cannot be read");
         };
         Ok(Self { given, context: *options, compaction, summarizer })
@@ -275,5 +283,7 @@ mod tests {
         ] {
             assert_eq!(ContextSettings::read(text).unwrap_err().argument, argument, "{text}");
         }
+        let why = ContextSettings::read(r#"{"polcy": "stable"}"#).unwrap_err().why;
+        assert!(why.ends_with("memory, tools, render, compaction, summarizer") && !why.contains("pins"), "{why}");
     }
 }
