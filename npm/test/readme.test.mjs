@@ -59,14 +59,6 @@ const CASES = [
     "",
   ],
   [
-    "settings",
-    open,
-    `
-    assert.deepEqual(messages.map((message) => message.content), ["Answer in French.", "What is a pear?"]);
-    assert.deepEqual((await keep.settings.get("ann-42")).budget, { maxTokens: 8_000 });`,
-    "",
-  ],
-  [
     "functions",
     `import { compressHistory, countTokens, render, trimMessages, validate } from "threadkeep";
     import assert from "node:assert/strict";
@@ -75,6 +67,14 @@ const CASES = [
     assert.deepEqual(messages, history.slice(-4));
     assert.ok(ok && errors.length === 0);
     assert.equal(short[0].content, "; Defined: limit = integer, sample: 5");`,
+    "",
+  ],
+  [
+    "settings",
+    open,
+    `
+    assert.deepEqual(messages.map((message) => message.content), ["Answer in French.", "What is a pear?"]);
+    assert.deepEqual((await keep.settings.get("ann-42")).budget, { maxTokens: 8_000 });`,
     "",
   ],
   [
