@@ -92,6 +92,7 @@ export function connect<P extends Provider>(connection: Connection<P>): Connecte
   return Object.assign(call, {
     modelName: model,
     provider,
+    endpoint: { baseUrl: connection.baseUrl, model, ...(maxContextTokens === undefined ? {} : { maxContextTokens }) },
     ...(tokens === undefined ? {} : { tokens }),
     ...(limits === undefined ? {} : { limits }),
     summarize: Object.assign(summarize, { summarizer: model }),

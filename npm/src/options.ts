@@ -8,6 +8,7 @@ import type { ImportFormat, ImportProgress } from "./generated/archive.js";
 import type { CompactionPolicy } from "./generated/compaction.js";
 import type { ContextOptions, Encoding } from "./generated/context.js";
 import type { AgentCompaction } from "./generated/agent.js";
+import type { JournalOptions } from "./generated/journal.js";
 import type { Provider } from "./generated/provider.js";
 import type { SearchParams } from "./generated/search.js";
 import type { MaybePromise, StoreAdapter } from "./stores/adapter.js";
@@ -21,6 +22,8 @@ export interface ContextSettings extends Omit<ContextOptions<Provider>, "pins" |
   compaction?: AgentCompaction | false;
   /** Who summarises if a call brings no function: the built-in rules, or the agent's own model, which it is without a word. */
   summarizer?: "rules" | "model";
+  /** How long an agent's requests are kept for {@link Requests}: as long as their thread without a word; `false` for not at all. */
+  journal?: JournalOptions | false;
 }
 
 /** How to import. */

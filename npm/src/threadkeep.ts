@@ -13,6 +13,7 @@ import { Memory } from "./handles/memory.js";
 import { MessageStore } from "./handles/message-store.js";
 import { Place } from "./handles/place.js";
 import { SearchIndex } from "./handles/search-index.js";
+import { Requests } from "./handles/requests.js";
 import { Settings } from "./handles/settings.js";
 import { Thread } from "./handles/thread.js";
 import { Transcript } from "./handles/transcript.js";
@@ -68,6 +69,8 @@ export class Threadkeep {
   readonly searchIndex: SearchIndex;
   /** How prompts are built and histories compacted if a call does not say. */
   readonly settings: Settings;
+  /** What agents have sent to models, and what that took. */
+  readonly requests: Requests;
   readonly #damaged: StoreAdapter["damaged"];
   readonly #link: Link;
 
@@ -88,6 +91,7 @@ export class Threadkeep {
     this.messageStore = new MessageStore(this.#link);
     this.searchIndex = new SearchIndex(this.#link);
     this.settings = new Settings(this.#link);
+    this.requests = new Requests(this.#link);
   }
 
   /**

@@ -63,7 +63,9 @@ test("the body that a server receives is the payload that the thread shows, for 
   assert.ok(CASES.length >= 30, String(CASES.length));
   for (const [number, { keep: ofKeep, transcript, thread, pins = [], facts = [], compact }] of CASES.entries()) {
     const provider = PROVIDERS[number % PROVIDERS.length];
-    const keep = await memory({ encoding: "estimate" });
+    const records = new Map();
+    const open = () => Threadkeep.open({ storage: mapAdapter({ records }), encoding: "estimate" });
+    const keep = await open();
     const nodes = await keep.thread("c").append(HISTORY);
     if (ofKeep) await keep.settings.set(null, ofKeep);
     if (transcript) await keep.settings.set(nodes[0].transcript, transcript);
@@ -93,9 +95,53 @@ test("the body that a server receives is the payload that the thread shows, for 
     assert.deepEqual(server.requests[0].body, JSON.parse(JSON.stringify(atEndpoint(provider, shown.payload))), what);
     // Their endpoints need nothing more.
     if (["anthropic", "ollama"].includes(provider)) assert.equal(server.requests[0].text, JSON.stringify(shown.payload), what);
-    server.reset();
     await keep.close();
+    // And again after a restart, from a record that is small.
+    const later = await open();
+    const [sent, ...more] = await later.requests.list("c");
+    assert.deepEqual(more, []);
+    assert.ok(JSON.stringify(sent).length < 1_024, JSON.stringify(sent));
+    const again = await later.requests.get(sent.id);
+    assert.equal(JSON.stringify(again.body), server.requests[0].text, what);
+    assert.deepEqual([again.differs, again.record, again.context.tokens], [null, sent, sent.tokens]);
+    assert.deepEqual([sent.outcome, sent.provider, sent.model, sent.agent], ["stop", provider, "test-model", "lal"]);
+    assert.ok(sent.usage.promptTokens > 0, what);
+    await later.close();
+    server.reset();
   }
+});
+
+test("requests say what was sent, and go with their thread", async () => {
+  const keep = await memory({ encoding: "estimate" });
+  const bodies = [];
+  const model = async ({ payload }) => {
+    bodies.push(JSON.stringify(payload));
+    return { message: { role: "assistant", content: "yes" }, usage: { promptTokens: 90, completionTokens: 1, cachedTokens: 64 } };
+  };
+  const agent = createAgent({ keep, model, user: "ann" });
+  const asked = [];
+  agent.on("asked", ({ request }) => asked.push(request));
+  for (const text of ["one", "two", "three"]) await agent.send(text, { conversation: "c" });
+  await agent.send("elsewhere", { conversation: "d" });
+  const list = await keep.requests.list("c");
+  assert.deepEqual(list.map(({ id }) => id), asked.slice(0, 3));
+  assert.deepEqual(await keep.requests.list("c", { limit: 1 }), list.slice(2));
+  assert.deepEqual(list[0].usage, { promptTokens: 90, completionTokens: 1, cachedTokens: 64 });
+  for (const [at, { id }] of list.entries()) {
+    const { body, options } = await keep.requests.get(id);
+    assert.equal(JSON.stringify(body), bodies[at]);
+    assert.equal(options.policy, "stable");
+  }
+  await rejects(keep.requests.get("nothing"), "bad-request", /id names no request/);
+  await rejects(keep.requests.list("nothing"), "missing-node");
+  await rejects(keep.requests.list("c", { limit: -1 }), "bad-request", /limit/);
+  await keep.transcript(list[0].transcript).delete();
+  await rejects(keep.requests.get(list[0].id), "bad-request");
+  assert.equal((await keep.requests.list("d")).length, 1);
+  await keep.settings.set("d", { journal: false });
+  await agent.send("unseen", { conversation: "d" });
+  assert.deepEqual([asked.at(-1), (await keep.requests.list("d")).length], [null, 1]);
+  await keep.close();
 });
 
 test("settings are there after a restart, and an agent's own options win over them", async () => {

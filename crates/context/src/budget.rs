@@ -1,7 +1,7 @@
 //! Budgets: how much a prompt may hold, and the arithmetic of its input limit.
 
-use serde::Deserialize;
-use threadkeep_core::read_by_name;
+use serde::{Deserialize, Serialize};
+use threadkeep_core::{read_by_name, write_by_name};
 
 /// How much something holds, in the three units of a budget.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -39,7 +39,7 @@ impl Figures {
 }
 
 /// What a prompt may hold. Each limit is a whole number from 0 on; zero is a limit of zero, and what is left out does not limit.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
 #[cfg_attr(feature = "ts", derive(ts_rs::TS), ts(optional_fields))]
 pub struct Budget {
@@ -150,3 +150,4 @@ impl Policy {
 }
 
 read_by_name!(Policy, Policy::from_name, "newest or stable");
+write_by_name!(Policy);

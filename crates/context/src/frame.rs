@@ -1,10 +1,10 @@
 //! The frame: what stands around the history in a prompt and is never stored. It is counted first, so it is inside the
 //! budget. Switching the mode changes the frame and nothing else.
 
-use serde::{Deserialize, Deserializer};
+use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value;
 use threadkeep_core::read::{Plain, or_default};
-use threadkeep_core::{Message, Role, read_by_name};
+use threadkeep_core::{Message, Role, read_by_name, write_by_name};
 use threadkeep_provider::Provider;
 
 use crate::Material;
@@ -43,9 +43,10 @@ impl Mode {
 }
 
 read_by_name!(Mode, Mode::from_name, "chat, agent or run");
+write_by_name!(Mode);
 
 /// What a workflow tells the model about its step.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
 #[cfg_attr(feature = "ts", derive(ts_rs::TS), ts(rename = "RunDirectives", optional_fields))]
 pub struct Run {

@@ -1,6 +1,7 @@
 //! Pins and contexts as JSON, for those outside Rust.
 
 use serde::de::{Deserialize, Deserializer, Error};
+use serde::ser::{Serialize, SerializeMap, Serializer};
 use serde_json::{Map, Value};
 use threadkeep_core::read::Plain;
 
@@ -27,6 +28,21 @@ pub enum MessageRef {
     Node(String),
     /// A message of a node, by its place in it: `{"node", "index"}`.
     InNode(String, usize),
+}
+
+impl Serialize for MessageRef {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self {
+            Self::Index(place) => serializer.serialize_u64(*place as u64),
+            Self::Node(id) => serializer.serialize_str(id),
+            Self::InNode(id, index) => {
+                let mut map = serializer.serialize_map(Some(2))?;
+                map.serialize_entry("node", id)?;
+                map.serialize_entry("index", index)?;
+                map.end()
+            }
+        }
+    }
 }
 
 impl<'de> Deserialize<'de> for MessageRef {

@@ -3,7 +3,7 @@
 
 use std::fmt::Write;
 
-use serde::{Deserialize, Deserializer};
+use serde::{Deserialize, Deserializer, Serialize};
 use threadkeep_core::{Content, Message, Part, Role};
 
 /// The word that a preview begins with.
@@ -12,7 +12,7 @@ pub const PREVIEW: &str = "TOOL_RESULT_PREVIEW";
 pub const FOLDER: &str = "@state/logs/tool-results/";
 
 /// When tool results become previews; lengths in UTF-16 units.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 #[cfg_attr(feature = "ts", derive(ts_rs::TS), ts(rename = "ToolPreview", optional_fields))]
 pub struct Preview {

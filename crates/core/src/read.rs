@@ -12,6 +12,7 @@ use serde::de::{
     VariantAccess, Visitor,
 };
 use serde::forward_to_deserialize_any;
+use serde::ser::{Serialize, Serializer};
 use serde_json::error::Category;
 use serde_json::value::RawValue;
 use serde_path_to_error::{Deserializer as Tracked, Path, Segment, Track};
@@ -262,6 +263,15 @@ pub enum Off<T> {
     On(T),
 }
 
+impl<T: Serialize> Serialize for Off<T> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self {
+            Self::Off => serializer.serialize_bool(false),
+            Self::On(object) => object.serialize(serializer),
+        }
+    }
+}
+
 impl<'de, T: Deserialize<'de>> Deserialize<'de> for Off<T> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         struct Either<T>(PhantomData<T>);
@@ -352,6 +362,18 @@ macro_rules! read_by_name {
         impl<'de> ::serde::Deserialize<'de> for $type {
             fn deserialize<D: ::serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
                 $crate::read::name(deserializer, $from_name, $expected)
+            }
+        }
+    };
+}
+
+/// Writes a type by its `name()`.
+#[macro_export]
+macro_rules! write_by_name {
+    ($type:ty) => {
+        impl ::serde::Serialize for $type {
+            fn serialize<S: ::serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+                serializer.serialize_str(self.name())
             }
         }
     };

@@ -5,6 +5,7 @@
 //! budget, policy or pin reads no text, and a chain that grew is read from where it had ended. What is kept, and why, is
 //! `threadkeep_context`'s.
 
+use std::collections::HashMap;
 use std::rc::Rc;
 
 use threadkeep_compaction::memory::{MemoryBundle, MemoryOrigin, recall};
@@ -20,10 +21,12 @@ use threadkeep_core::{Message, MessageId, Role, Transcript, TranscriptId};
 use threadkeep_store::Store;
 use threadkeep_tokens::{Bpe, Encoding};
 
+use crate::hash::mark;
 use crate::log::Log;
 use crate::path::{End, Path, Walk};
 use crate::protocol::{
-    BadRequest, ContextOptions, ContextReply, Counting, FitReply, Instead, MarkRun, MemoryFilter, Recent, WhatIf,
+    BadRequest, ContextOptions, ContextReply, Counting, FitReply, Instead, MarkRun, MemoryFilter, Recent, Wanted,
+    WhatIf,
 };
 use crate::{Keep, KeepError};
 
@@ -238,8 +241,28 @@ impl<'a> Chain<'a> {
     }
 }
 
+/// A request that was made before, as the chain, the pins and the memory were then.
+pub(crate) struct Past<'a> {
+    /// How many messages the node at the end had.
+    pub(crate) messages: usize,
+    /// What was pinned.
+    pub(crate) pins: Vec<MessageRef>,
+    /// The checkpoint that stood in for the old part.
+    pub(crate) checkpoint: Option<String>,
+    /// The marks of the remembered records that were at hand, best first.
+    pub(crate) memory: &'a [String],
+}
+
 /// The places on a path of pins and of the transcript's own, and how many of the former are at none.
 fn places(path: &Path, tree: &Transcript, pins: &[MessageRef]) -> (Vec<usize>, usize) {
+    let (mut all, lost) = places_of(path, tree, pins);
+    let own = tree.pins().filter_map(|id| path.range(tree.get(id)?.seq));
+    all.extend(own.flat_map(|(start, end)| start..end));
+    (all, lost)
+}
+
+/// The places on a path of pins, and how many are at none.
+fn places_of(path: &Path, tree: &Transcript, pins: &[MessageRef]) -> (Vec<usize>, usize) {
     let (mut places, mut lost) = (Vec::new(), 0);
     for pin in pins {
         let before = places.len();
@@ -257,8 +280,6 @@ fn places(path: &Path, tree: &Transcript, pins: &[MessageRef]) -> (Vec<usize>, u
         }
         lost += usize::from(places.len() == before);
     }
-    let own = tree.pins().filter_map(|id| path.range(tree.get(id)?.seq));
-    places.extend(own.flat_map(|(start, end)| start..end));
     (places, lost)
 }
 
@@ -280,6 +301,23 @@ impl<'a> Held<'a> {
         let (pins, lost) = places(&path, &log.tree, &options.pins);
         let build = with_pins(options, pins);
         let held = Self::along(path, log, leaf, options.epoch.as_deref(), &build.pins)?;
+        Ok((held, build, lost))
+    }
+
+    /// The same for a request that was made before.
+    fn then(
+        cache: &mut PromptCache,
+        log: &'a Log,
+        leaf: &MessageId,
+        options: &ContextOptions,
+        past: &Past,
+    ) -> Result<(Self, Options, usize), KeepError> {
+        let path = cache.path(log, leaf)?;
+        let (own, lost) = places_of(&path, &log.tree, &options.pins);
+        let (pinned, _) = places_of(&path, &log.tree, &past.pins);
+        let build = with_pins(options, own.into_iter().chain(pinned).collect());
+        let epoch = past.checkpoint.as_deref().unwrap_or(ORIGINAL);
+        let held = Self::along(path, log, leaf, Some(epoch), &build.pins)?;
         Ok((held, build, lost))
     }
 
@@ -368,14 +406,45 @@ impl<S: Store> Keep<S> {
     /// # Errors
     /// `missing-node` where there is neither such a head nor such a node; `vocabulary-missing`; those of a chain; the store's.
     pub async fn context(&self, at: &str, options: &ContextOptions) -> Result<ContextReply, KeepError> {
-        let counter = self.counter(options.encoding)?;
         let (transcript, leaf) = self.place(at).await?;
         let memory = self.remembered_for(&transcript, &leaf, options).await?;
-        let reply = self.glance(&transcript, |log| {
+        self.prompt_of(&transcript, &leaf, options, memory, None).await
+    }
+
+    /// The prompt of a request that was made before.
+    pub(crate) async fn context_then(
+        &self,
+        node: &MessageId,
+        options: &ContextOptions,
+        past: &Past<'_>,
+    ) -> Result<ContextReply, KeepError> {
+        let (transcript, leaf) = self.place(node.as_str()).await?;
+        let memory = self.remembered_then(options, past.memory).await?;
+        self.prompt_of(&transcript, &leaf, options, memory, Some(past)).await
+    }
+
+    /// A prompt with this memory: of the whole chain now, or of what there was of it.
+    async fn prompt_of(
+        &self,
+        transcript: &TranscriptId,
+        leaf: &MessageId,
+        options: &ContextOptions,
+        memory: Found,
+        past: Option<&Past<'_>>,
+    ) -> Result<ContextReply, KeepError> {
+        let counter = self.counter(options.encoding)?;
+        let recalled = memory.marks();
+        let reply = self.glance(transcript, |log| {
             let cache = &mut *self.inner.prompts.borrow_mut();
-            let (held, mut build, lost) = Held::new(cache, log, &leaf, options)?;
+            let (held, mut build, lost) = match past {
+                None => Held::new(cache, log, leaf, options)?,
+                Some(past) => Held::then(cache, log, leaf, options, past)?,
+            };
             let (laid, comes) = held.over();
-            let (end, counter) = (held.path().end(), counter.as_ref());
+            let (whole, counter) = (held.path().end(), counter.as_ref());
+            let start =
+                log.tree.get(leaf).and_then(|placed| held.path().range(placed.seq)).map_or(0, |(start, _)| start);
+            let end = past.map_or(whole, |past| held.path().end_before(whole.messages.min(start + past.messages)));
             held.with(log, end.messages, |history| {
                 let by = (options.encoding, counter);
                 let prepared = cache.prepared(log, (held.path(), end), history, (&laid, comes), build.preparing(), by);
@@ -391,6 +460,7 @@ impl<S: Store> Keep<S> {
                 }
                 let mut reply = ContextReply::from(prompt);
                 reply.checkpoint = Some(laid.checkpoint.clone()).filter(|id| !id.is_empty());
+                reply.recalled = recalled;
                 Ok(reply)
             })
         });
@@ -539,8 +609,21 @@ impl<S: Store> Keep<S> {
         };
         let filter = MemoryFilter { agent: wanted.agent.clone(), ..MemoryFilter::default() };
         let bundle = self.retrieve(&filter, query.as_deref(), wanted.limits).await?;
-        let text = wanted.text.clone().filter(|text| !text.trim().is_empty());
-        Ok(Found { bundle, text, most: wanted.max_tokens })
+        Ok(Found::of(bundle, wanted))
+    }
+
+    /// What of these remembered records is still there, in their order.
+    async fn remembered_then(&self, options: &ContextOptions, marks: &[String]) -> Result<Found, KeepError> {
+        let Some(wanted) = &options.memory else { return Ok(Found::default()) };
+        let mut bundle = MemoryBundle::default();
+        if !marks.is_empty() {
+            let known = self.memories().await?;
+            let episodes: HashMap<String, _> = known.episodes.values().map(|it| (mark(&it.id), it)).collect();
+            let facts: HashMap<String, _> = known.facts.iter().map(|it| (mark(&it.id), it)).collect();
+            bundle.episodes = marks.iter().filter_map(|mark| Some((*episodes.get(mark)?).clone())).collect();
+            bundle.facts = marks.iter().filter_map(|mark| Some((*facts.get(mark)?).clone())).collect();
+        }
+        Ok(Found::of(bundle, wanted))
     }
 
     /// Reads a transcript that was just found, without asking the store again.
@@ -595,6 +678,17 @@ struct Found {
 }
 
 impl Found {
+    fn of(bundle: MemoryBundle, wanted: &Wanted) -> Self {
+        let text = wanted.text.clone().filter(|text| !text.trim().is_empty());
+        Self { bundle, text, most: wanted.max_tokens }
+    }
+
+    /// The marks of the records, best first.
+    fn marks(&self) -> Vec<String> {
+        let episodes = self.bundle.episodes.iter().map(|it| mark(&it.id));
+        episodes.chain(self.bundle.facts.iter().map(|it| mark(&it.id))).collect()
+    }
+
     /// Puts into the frame what memory has room for: a quarter of the budget unless more was asked for, and never more than what must
     /// stay leaves. Whole records go, those ranked least first. Gives how many are left out.
     fn enter(

@@ -27,6 +27,8 @@
 //! | `o/k` | the settings of the whole keep |
 //! | `o/t/<transcript>` | those of a transcript |
 //! | `o/h/<head>` | those of a head |
+//! | `j/<transcript>/<day>/o<hash>` | the options of requests of that day |
+//! | `j/<transcript>/<day>/r<time><random>` | a request that was sent to a model; see [`journal`](crate::journal) |
 //! | `m/memory` | nothing; that episodes or facts were ever written |
 //! | `m/memory/<random>` | nothing; its name changes whenever they are written |
 //! | `m/imported` | when the last import ended, in milliseconds since 1970 |
@@ -43,7 +45,8 @@ use threadkeep_core::{MessageId, TranscriptId};
 use threadkeep_store::{Scan, escape, unescape};
 
 /// The prefixes of everything that the engine writes.
-pub const ALL: [&str; 14] = ["t/", "p/", "i/", "h/", "e/", "f/", "c/", "s/", "b/", NUMBERS, AGENTS, "o/", "m/", "x/"];
+pub const ALL: [&str; 15] =
+    ["t/", "p/", "i/", "h/", "e/", "f/", "c/", "s/", "b/", NUMBERS, AGENTS, "o/", "j/", "m/", "x/"];
 
 /// Written strictly when an import ends, which makes the relaxed commits before it durable.
 pub const IMPORTED: &str = "m/imported";
@@ -284,6 +287,32 @@ pub fn settings_of(transcript: &TranscriptId) -> String {
 /// The settings of a head.
 pub fn settings_at(head: &str) -> String {
     ["o/h/", &escape(head)].concat()
+}
+
+/// The prefix of the journal of a transcript.
+pub fn requests_of(transcript: &TranscriptId) -> String {
+    format!("j/{}/", escape(transcript.as_str()))
+}
+
+/// The range of what a transcript's journal has of the days before one.
+pub fn requests_before(transcript: &TranscriptId, day: u64) -> (String, String) {
+    let all = requests_of(transcript);
+    (all.clone(), format!("{all}{day:08x}/"))
+}
+
+/// A request of a transcript.
+pub fn request(transcript: &TranscriptId, day: u64, stamp: &str) -> String {
+    format!("{}{day:08x}/r{stamp}", requests_of(transcript))
+}
+
+/// The options that requests of a day have in common.
+pub fn request_options(transcript: &TranscriptId, day: u64, hash: &str) -> String {
+    format!("{}{day:08x}/o{hash}", requests_of(transcript))
+}
+
+/// Whether a key of a journal is that of a request.
+pub fn is_request(key: &str) -> bool {
+    key.rsplit('/').next().is_some_and(|name| name.starts_with('r'))
 }
 
 /// Before the keys of the records of `name`.

@@ -79,7 +79,8 @@ impl<S: Store> Keep<S> {
             }
             commit.deletes.push(keys::settings_of(transcript));
             let tables = [keys::EPISODES, keys::FACTS, keys::ASKED].map(|table| table.within(transcript));
-            let own = [keys::all_pages(transcript)].into_iter().chain(tables);
+            let own = [keys::all_pages(transcript), Scan::prefix(&keys::requests_of(transcript))];
+            let own = own.into_iter().chain(tables);
             commit.delete_ranges.extend(own.map(|scan| (scan.start, scan.end)));
             self.unindex(transcript, &mut commit).await?;
             self.unmail(mailed(tree, &|_| true).into_iter(), &mut commit).await?;
@@ -210,6 +211,7 @@ impl<S: Store> Keep<S> {
         extra.deletes.extend(aliases.filter_map(|(id, _)| index_key(id, transcript)));
         self.unmail(mailed(tree, &|id| gone.contains(id)).into_iter(), &mut extra).await?;
         self.unopen(&|id| gone.contains(id), &mut extra).await?;
+        self.unnote(transcript, &|id| gone.contains(id), &mut extra).await?;
         doomed.iter().for_each(|id| drop_draft(log, id, &mut extra));
         for key in self.keys_of(&keys::ASKED.within(transcript)).await? {
             if keys::asked_node(&key).is_some_and(|node| gone.contains(&node)) {

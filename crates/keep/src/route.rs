@@ -263,7 +263,13 @@ impl<S: Store> Keep<S> {
     }
 
     /// [`Keep::extend`] for a caller who does not want to see the node: reading it back takes longer with each message.
-    pub(crate) async fn grow(&self, node: &MessageId, message: Message) -> Result<(), KeepError> {
+    /// `beside` is what else is written in the same commit.
+    pub(crate) async fn grow(
+        &self,
+        node: &MessageId,
+        message: Message,
+        beside: Option<(String, Vec<u8>)>,
+    ) -> Result<(), KeepError> {
         let _writing = self.writing().await;
         let transcript = self.find_or_fail(node).await?;
         let write = self.write(&transcript, |log| {
@@ -272,6 +278,7 @@ impl<S: Store> Keep<S> {
             log.tree.check(&entries)?;
             let mut write = Write::new(entries, ());
             drop_draft(log, id, &mut write.extra);
+            write.extra.puts.extend(beside.clone());
             Ok(write)
         });
         write.await?.ok_or_else(|| KeepError::MissingNode(node.clone()))?;

@@ -5,7 +5,7 @@ use serde::{Deserialize, Deserializer};
 use serde_json::Value;
 use threadkeep_compaction::memory::{RememberFrom, Share};
 use threadkeep_core::checkpoint::Strategy;
-use threadkeep_core::read::{self, BadRequest, Off, Plain, bad, maybe_object, object, or_default};
+use threadkeep_core::read::{self, BadRequest, Off, Plain, bad, maybe_object, maybe_whole, object, or_default};
 use threadkeep_provider::{Provider, ToolSchema};
 
 use super::ContextParams;
@@ -77,6 +77,21 @@ pub struct AgentModel {
     pub name: Option<String>,
     /// The form.
     pub provider: Option<Provider>,
+    /// The end of the connection at which it is, where there is one: the bodies of its requests depend on it.
+    pub endpoint: Option<AgentEndpoint>,
+}
+
+/// What of a connection says how the bodies of its requests are written.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct AgentEndpoint {
+    /// Its address.
+    pub base_url: String,
+    /// The model's name there.
+    pub model: String,
+    /// The model's context, in tokens.
+    #[serde(default, deserialize_with = "maybe_whole")]
+    pub max_context_tokens: Option<u64>,
 }
 
 /// A tool of the host.

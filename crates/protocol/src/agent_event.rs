@@ -61,6 +61,8 @@ pub enum AgentEvent {
         node: MessageId,
         /// How many tokens the prompt has, as we count them.
         tokens: u64,
+        /// The request's id in the journal; `null` where requests are not noted.
+        request: Option<String>,
     },
     /// A piece of the model's answer, which is not stored yet.
     Delta {

@@ -1,13 +1,13 @@
 //! Options of contexts. [`ContextParams`] is what a caller writes; [`ContextOptions`] is what the engine carries out.
 
-use serde::Deserialize;
 use serde::de::{Deserializer, Error};
+use serde::{Deserialize, Serialize, Serializer};
 use serde_json::Value;
 use threadkeep_compaction::memory::BundleLimits;
 use threadkeep_context::compress::CompressOptions;
 use threadkeep_context::{Budget, MessageRef, Mode, Options, Policy, Preview, Previews, Run, System, TrimOptions};
 use threadkeep_core::read::{self, BadRequest, Off, Plain, maybe_object, maybe_whole, object, or_default};
-use threadkeep_core::read_by_name;
+use threadkeep_core::{read_by_name, write_by_name};
 use threadkeep_provider::{Provider, ProviderError, RenderOptions, ToolSchema};
 use threadkeep_tokens::Encoding;
 
@@ -47,9 +47,10 @@ impl Counting {
 }
 
 read_by_name!(Counting, Counting::from_name, "o200k_base, cl100k_base or estimate");
+write_by_name!(Counting);
 
 /// Options of `Thread.context`. What is left out, or `null` in JSON, has its default; zero is zero.
-#[derive(Debug, Clone, PartialEq, Default, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
 #[cfg_attr(feature = "ts", derive(ts_rs::TS), ts(rename = "ContextOptions", optional_fields))]
 pub struct ContextParams {
@@ -136,7 +137,7 @@ impl ContextParams {
 }
 
 /// How a payload is written.
-#[derive(Debug, Clone, PartialEq, Default, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
 #[cfg_attr(feature = "ts", derive(ts_rs::TS), ts(rename = "RenderForm", optional_fields))]
 pub struct RenderParams {
@@ -144,6 +145,8 @@ pub struct RenderParams {
     pub stream: Option<bool>,
     /// Whether reasoning and the provider's own items go along; they do by default.
     pub reasoning: Option<bool>,
+    /// The payload's limit of the answer, in tokens; `budget.maxOutputTokens` without it.
+    pub max_output_tokens: Option<u64>,
     /// Whether a prompt for Anthropic or Gemini may end with the assistant; by default a user message follows then.
     #[serde(deserialize_with = "or_default")]
     #[cfg_attr(feature = "ts", ts(as = "Option<_>"))]
@@ -162,6 +165,19 @@ pub struct Tool {
 }
 
 threadkeep_core::in_typescript!(Tool, "ToolSchema");
+
+impl Tool {
+    /// A tool of that schema.
+    pub fn of(schema: &ToolSchema) -> Self {
+        Self { given: schema.to_json(), schema: schema.clone() }
+    }
+}
+
+impl Serialize for Tool {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        self.given.serialize(serializer)
+    }
+}
 
 impl<'de> Deserialize<'de> for Tool {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
@@ -273,7 +289,7 @@ impl From<ContextParams> for ContextOptions {
         build.frame.run = run;
         read.render = RenderOptions {
             model,
-            max_output_tokens: budget.max_output_tokens,
+            max_output_tokens: render.max_output_tokens.or(budget.max_output_tokens),
             tools: Vec::new(),
             stream: render.stream,
             reasoning: render.reasoning.unwrap_or(true),
@@ -289,8 +305,8 @@ impl From<ContextParams> for ContextOptions {
 }
 
 /// What of the memory a prompt has.
-#[derive(Debug, Clone, PartialEq, Default, Deserialize)]
-#[serde(from = "WantedParams")]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[serde(from = "WantedParams", into = "WantedParams")]
 pub struct Wanted {
     /// How many episodes and facts at most.
     pub limits: BundleLimits,
@@ -305,7 +321,7 @@ pub struct Wanted {
 }
 
 /// What of the memory a prompt quotes.
-#[derive(Deserialize)]
+#[derive(Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 #[cfg_attr(feature = "ts", derive(ts_rs::TS), ts(rename = "ContextMemory", optional_fields))]
 pub struct WantedParams {
@@ -334,6 +350,14 @@ impl From<WantedParams> for Wanted {
         let limits =
             BundleLimits { episodes: most(params.episodes, limits.episodes), facts: most(params.facts, limits.facts) };
         Self { limits, query: params.query, agent: params.agent, text: params.text, max_tokens: params.max_tokens }
+    }
+}
+
+impl From<Wanted> for WantedParams {
+    fn from(wanted: Wanted) -> Self {
+        let Wanted { limits, query, agent, text, max_tokens } = wanted;
+        let most = |count: usize| Some(count as u64);
+        Self { episodes: most(limits.episodes), facts: most(limits.facts), query, agent, text, max_tokens }
     }
 }
 

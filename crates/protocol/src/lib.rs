@@ -14,6 +14,7 @@ mod answer;
 mod append;
 mod compact;
 mod context;
+mod journal;
 mod mail;
 mod memory;
 mod messages;
@@ -25,7 +26,9 @@ mod search;
 mod settings;
 mod vectors;
 
-pub use agent::{AgentCall, AgentModel, AgentTool, BUILT_IN, CompactionParams, LimitsParams, Summarizer};
+pub use agent::{
+    AgentCall, AgentEndpoint, AgentModel, AgentTool, BUILT_IN, CompactionParams, LimitsParams, Summarizer,
+};
 pub use agent_event::{AgentEvent, Outcome};
 pub use answer::{
     Damage, ErrorReply, Event, Fork, HeadInfo, ImportProgress, ImportReport, LintFinding, NodeInfo, Outline, Response,
@@ -37,8 +40,9 @@ pub use compact::{
     WouldSend,
 };
 pub use context::{
-    ContextOptions, ContextParams, Counting, RenderParams, TrimParams, Wanted, WantedParams, WhatIf, trim_options,
+    ContextOptions, ContextParams, Counting, RenderParams, Tool, TrimParams, Wanted, WantedParams, WhatIf, trim_options,
 };
+pub use journal::{JournalRequest, RequestRecord};
 pub use mail::{Body, ListMessages, Mail, MailFilter, MailRequest, Outgoing};
 pub use memory::{
     BuildSnapshot, EditEpisode, EditFact, EpisodeFilter, MemoryFilter, MemoryRequest, NewFact, RawTraces, Retrieve,
@@ -48,6 +52,6 @@ pub use prompt::{PromptRequest, Recent};
 pub use reply::{ContextReply, FitReply, Instead, MarkRun, limits_json, warning_json};
 pub use request::{Inbound, Request, Start};
 pub use search::{Found, Hit, IndexProgress, SearchOptions, SearchParams, SearchReply, SearchRequest};
-pub use settings::{ContextSettings, SettingsRequest, SummarizerName};
+pub use settings::{ContextSettings, JournalParams, SettingsRequest, SummarizerName, context_params};
 pub use threadkeep_core::read::BadRequest;
 pub use vectors::{NewVectors, Place, ToEmbed, Vector};

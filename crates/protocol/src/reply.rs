@@ -33,6 +33,9 @@ pub struct ContextReply {
     pub warnings: Vec<Warning>,
     /// The checkpoint that stands in for the old part; the ledger's lines with the rule `checkpoint` are about it.
     pub checkpoint: Option<String>,
+    /// The remembered records that were at hand for it, best first: a mark of each one's id.
+    #[cfg_attr(feature = "ts", ts(skip))]
+    pub recalled: Vec<String>,
 }
 
 impl From<Prompt<'_>> for ContextReply {
@@ -48,6 +51,7 @@ impl From<Prompt<'_>> for ContextReply {
             kinds: context.kinds,
             warnings,
             checkpoint: None,
+            recalled: Vec::new(),
         }
     }
 }

@@ -95,7 +95,7 @@ const NOT_STORED: [(&str, &str); 4] = [
     ("encoding", "is not stored with settings: it is chosen when a keep is opened"),
 ];
 
-/// The settings of prompts and compactions: what [`ContextParams`] has, and `compaction` and `summarizer`.
+/// The settings of prompts and compactions: what [`ContextParams`] has, and `compaction`, `summarizer` and `journal`.
 ///
 /// ```
 /// use threadkeep_protocol::ContextSettings;
@@ -117,6 +117,30 @@ pub struct ContextSettings {
     pub compaction: Option<Off<CompactionParams>>,
     /// Who summarises.
     pub summarizer: Option<SummarizerName>,
+    /// Whether an agent's requests are noted, and for how long.
+    pub journal: Option<Off<JournalParams>>,
+}
+
+/// How long requests stay in the journal.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields, default)]
+#[cfg_attr(feature = "ts", derive(ts_rs::TS), ts(rename = "JournalOptions", optional_fields))]
+pub struct JournalParams {
+    /// So many days; as long as their thread without it. Older ones of a thread go when the next request is noted there.
+    pub days: Option<u32>,
+}
+
+/// Reads options of a prompt.
+///
+/// # Errors
+/// [`BadRequest`] names the first option that is not known, or not what it must be.
+pub fn context_params(options: Value) -> Result<ContextParams, BadRequest> {
+    // As a request for a prompt has them: what reads options is large, and is compiled once that way.
+    let request = json!({ "at": "", "options": options }).to_string();
+    match PromptRequest::read("context", &request)? {
+        PromptRequest::Context { options, .. } => Ok(*options),
+        _ => bad("options", "cannot be read"),
+    }
 }
 
 impl ContextSettings {
@@ -142,6 +166,7 @@ impl ContextSettings {
         struct Beside {
             compaction: Option<Off<CompactionParams>>,
             summarizer: Option<SummarizerName>,
+            journal: Option<Off<JournalParams>>,
         }
         let mut given = match given {
             Value::Object(given) => given,
@@ -153,23 +178,20 @@ impl ContextSettings {
             return bad(format!("options.{name}"), *why);
         }
         let mut prompt = given.clone();
-        let beside: Map<String, Value> =
-            ["compaction", "summarizer"].iter().filter_map(|name| prompt.shift_remove_entry(*name)).collect();
-        let Beside { compaction, summarizer } = read::options(&Value::Object(beside).to_string(), "options")?;
-        // As a request for a prompt has them: what reads options is large, and is compiled once that way.
-        let request = json!({ "at": "", "options": prompt }).to_string();
-        let read = PromptRequest::read("context", &request).map_err(|mut error| {
+        let beside: Map<String, Value> = ["compaction", "summarizer", "journal"]
+            .iter()
+            .filter_map(|name| prompt.shift_remove_entry(*name))
+            .collect();
+        let Beside { compaction, summarizer, journal } = read::options(&Value::Object(beside).to_string(), "options")?;
+        let context = context_params(Value::Object(prompt)).map_err(|mut error| {
             // It lists the options of a call.
             if error.why.starts_with("is not known") && error.argument.matches('.').count() == 1 {
                 let why = NOT_STORED.iter().fold(error.why, |why, (name, _)| why.replace(&format!(" {name},"), ""));
-                error.why = why + ", compaction, summarizer";
+                error.why = why + ", compaction, summarizer, journal";
             }
             error
         })?;
-        let PromptRequest::Context { options, .. } = read else {
-            return bad("options", "cannot be read");
-        };
-        Ok(Self { given, context: *options, compaction, summarizer })
+        Ok(Self { given, context, compaction, summarizer, journal })
     }
 
     /// These settings over those of a wider place: each option is taken whole from the narrowest place that has it.
@@ -182,6 +204,7 @@ impl ContextSettings {
             context: self.context.clone().over(wider.context.clone()),
             compaction: self.compaction.clone().or_else(|| wider.compaction.clone()),
             summarizer: self.summarizer.or(wider.summarizer),
+            journal: self.journal.or(wider.journal),
         }
     }
 
@@ -284,6 +307,9 @@ mod tests {
             assert_eq!(ContextSettings::read(text).unwrap_err().argument, argument, "{text}");
         }
         let why = ContextSettings::read(r#"{"polcy": "stable"}"#).unwrap_err().why;
-        assert!(why.ends_with("memory, tools, render, compaction, summarizer") && !why.contains("pins"), "{why}");
+        assert!(
+            why.ends_with("memory, tools, render, compaction, summarizer, journal") && !why.contains("pins"),
+            "{why}"
+        );
     }
 }

@@ -27,8 +27,8 @@ mod validate;
 pub use completion::{Completion, Delta, Finish, Usage};
 pub use error::ProviderError;
 pub use http::{
-    Backoff, Connection, Fault, HttpRequest, Key, Listed, PRESETS, Preset, http_date, models_request, read_models,
-    request,
+    Backoff, Connection, Dialect, Fault, HttpRequest, Key, Listed, PRESETS, Preset, http_date, models_request,
+    read_models, request,
 };
 pub use interrupted::{INTERRUPTED, Partial, interruption, partial};
 pub use limits::AnswerLimits;
@@ -89,3 +89,4 @@ threadkeep_core::read_by_name!(
     Provider::from_name,
     "openai-chat, openai-responses, anthropic, gemini or ollama"
 );
+threadkeep_core::write_by_name!(Provider);

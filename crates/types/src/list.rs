@@ -76,11 +76,17 @@ pub(crate) fn files() -> Vec<File> {
                     requests::<protocol::PromptRequest>(),
                     requests::<protocol::CompactionRequest>(),
                     requests::<protocol::SettingsRequest>(),
+                    requests::<protocol::JournalRequest>(),
                     requests::<protocol::SearchRequest>(),
                     requests::<protocol::MemoryRequest>(),
                     requests::<protocol::MailRequest>(),
                 ],
             )],
+        ),
+        file(
+            "journal",
+            "Requests that were sent to models.",
+            vec![option::<protocol::JournalParams>(), answer::<protocol::RequestRecord>()],
         ),
         file("events", "What changed.", vec![answer::<protocol::Event>()]),
         file(

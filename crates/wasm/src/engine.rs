@@ -22,7 +22,8 @@ use crate::source::{JsSource, SourceObject};
 use crate::store::AnyStore;
 use crate::{manage, prompt, search, store};
 use threadkeep::protocol::{
-    CompactionRequest, MailRequest, MemoryRequest, PromptRequest, Request, SearchRequest, SettingsRequest, Start,
+    CompactionRequest, JournalRequest, MailRequest, MemoryRequest, PromptRequest, Request, SearchRequest,
+    SettingsRequest, Start,
 };
 
 /// An open keep. Rejections are the JSON text of an `ErrorReply`.
@@ -74,6 +75,7 @@ impl Engine {
                 MemoryRequest::methods(),
                 CompactionRequest::methods(),
                 SettingsRequest::methods(),
+                JournalRequest::methods(),
             ];
             if prompts.iter().any(|methods| methods.contains(&method.as_str())) {
                 return prompt::load().await?.answer(keep, method, params).await;

@@ -10,7 +10,6 @@ import { validated } from "./schema.js";
 import type { AgentTool } from "./options.js";
 import type { Summarize, SummaryRequest } from "../compaction.js";
 import type { AgentModel, ModelRequest } from "../model/model.js";
-import type { RequestPayload } from "../payload.js";
 import type { AgentEvent } from "../generated/agent.js";
 
 /** What a host calls. @internal */
@@ -59,8 +58,6 @@ export class Host {
         parameters: check.isObject(parameters) ? parameters : { type: "object", properties: {} },
       };
     });
-    // Otherwise no usage comes with a stream.
-    if (request.provider === "openai-chat") (request.payload as RequestPayload<"openai-chat">).stream_options ??= { include_usage: true };
     return this.#call(call, (signal) => {
       return ask(this.#model, { ...request, signal }, (piece) => {
         // Functions that go on after they were ended speak to nobody.

@@ -249,7 +249,7 @@ export function params(options: Checked, encoding: Encoding, ofKeep: CompactionP
     user: options.user ?? USER,
     systemPrompt,
     builtIn,
-    model: { name, provider },
+    model: { name, provider, endpoint: model.endpoint },
     tools: tools.map(([name, { description, parameters, schema, repeatable }]) => {
       return { name, description, parameters: parametersOf(schema, parameters, `options.tools.${name}`), repeatable };
     }),

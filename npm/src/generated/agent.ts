@@ -38,6 +38,8 @@ export type AgentEvent =
       node: string;
       /** How many tokens the prompt has, as we count them. */
       tokens: number;
+      /** The request's id in the journal; `null` where requests are not noted. */
+      request: string | null;
     }
   | {
       type: "delta";

@@ -54,6 +54,8 @@ export interface RenderForm {
   stream?: boolean;
   /** Whether reasoning and the provider's own items go along; they do by default. */
   reasoning?: boolean;
+  /** The payload's limit of the answer, in tokens; `budget.maxOutputTokens` without it. */
+  maxOutputTokens?: number;
   /** Whether a prompt for Anthropic or Gemini may end with the assistant; by default a user message follows then. */
   prefill?: boolean;
   /** For Gemini: the arguments of the SDK's `generateContent` instead of the request's body. */

@@ -236,6 +236,16 @@ export interface Methods {
     /** A head's name, or the end of the chain: a node or an alias of it. */
     at: string;
   };
+  requests: {
+    /** A head's name or a node, for its chain; a transcript's id, for all of it. */
+    at: string;
+    /** How many at most, the newest. */
+    limit?: number;
+  };
+  request: {
+    /** Its id. */
+    id: string;
+  };
   search: {
     /** Words, `"phrases"`, `begin*`, `-without`. */
     query: string;

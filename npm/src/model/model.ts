@@ -146,6 +146,8 @@ export interface AgentModel<P extends Provider = Provider, Sdk extends boolean =
   tokens?: Pick<CompactionPolicy, "maxContextTokens" | "maxOutputTokens" | "safetyMargin">;
   /** How large its answers may become, and how long they may take. What goes beyond ends the turn with a failure. */
   limits?: AnswerLimits;
+  /** Where it is asked, if {@link connect} made it: the bodies of its requests depend on that. */
+  readonly endpoint?: { baseUrl: string; model: string; maxContextTokens?: number };
 }
 
 /**

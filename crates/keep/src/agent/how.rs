@@ -9,11 +9,15 @@ use threadkeep_store::Store;
 
 use super::{Agent, By};
 use crate::compact::{Cancel, CompactOptions};
-use crate::protocol::{ContextOptions, ContextParams, ContextSettings, SummarizerName, Wanted};
+use crate::journal::journal_days;
+use crate::protocol::{ContextOptions, ContextParams, ContextSettings, SummarizerName, Tool, Wanted};
 use crate::settings::figures;
 
 /// How a request is made.
 pub(super) struct How {
+    /// All options, with nothing left to settings.
+    pub(super) params: ContextParams,
+    /// The same, ready to be carried out.
     pub(super) options: ContextOptions,
     /// The tools that the prompt names.
     pub(super) schemas: Vec<ToolSchema>,
@@ -25,6 +29,8 @@ pub(super) struct How {
     pub(super) by: By,
     /// Whether the agent or the settings say how long a prompt may be. The model says it otherwise.
     pub(super) has_budget: bool,
+    /// For how many days the request is noted; `None` for not at all.
+    pub(super) journal: Option<Option<u32>>,
 }
 
 impl How {
@@ -45,25 +51,30 @@ impl How {
             memory: Some(Off::On(Wanted::default())),
             ..ContextParams::default()
         };
-        let params = own.context.clone().over(settings.context.clone()).over(usual);
+        let mut params = own.context.clone().over(settings.context.clone()).over(usual);
         let has_budget = params.budget.is_some_and(|budget| budget != Budget::default());
-        let mut options = ContextOptions::from(params);
-        let budget = &mut options.build.budget;
+        let budget = params.budget.get_or_insert_default();
         if budget.max_tokens.is_none() && budget.max_context_tokens.is_none() {
             budget.max_tokens = Some(policy.input_budget());
         }
+        let render = params.render.get_or_insert_default();
+        render.stream = Some(true);
+        render.max_output_tokens =
+            render.max_output_tokens.or(budget.max_output_tokens).or(Some(policy.max_output_tokens));
         if let Some(text) = recalled {
-            options.memory.get_or_insert_with(nothing_else).text = Some(text.to_owned());
+            let wanted = match params.memory.take() {
+                Some(Off::On(wanted)) => wanted,
+                Some(Off::Off) | None => nothing_else(),
+            };
+            params.memory = Some(Off::On(Wanted { text: Some(text.to_owned()), ..wanted }));
         }
-        if let Some(memory) = &mut options.memory {
+        if let Some(Off::On(memory)) = &mut params.memory {
             memory.agent = Some(own.name.clone());
         }
-        options.build.provider = agent.model.provider();
-        options.build.frame.tools = schemas.iter().map(ToolSchema::to_json).collect();
-        options.render.tools.clone_from(&schemas);
-        options.render.model = Some(agent.model.name().to_owned());
-        options.render.stream = Some(true);
-        options.render.max_output_tokens.get_or_insert(policy.max_output_tokens);
+        params.provider = Some(agent.model.provider());
+        params.model = Some(agent.model.name().to_owned());
+        params.tools = Some(schemas.iter().map(Tool::of).collect());
+        let options = ContextOptions::from(params.clone());
         let compact = match &own.compact {
             Some(Off::Off) => None,
             Some(Off::On(compact)) => Some(compact.clone()),
@@ -81,7 +92,8 @@ impl How {
             Some(SummarizerName::Rules) => By::Rules,
             Some(SummarizerName::Model) | None => By::Model(agent.model.clone()),
         });
-        Self { options, schemas, policy, compact, by, has_budget }
+        let journal = journal_days(settings);
+        Self { params, options, schemas, policy, compact, by, has_budget, journal }
     }
 }
 

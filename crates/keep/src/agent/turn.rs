@@ -3,11 +3,12 @@
 use std::cell::{Cell, RefCell};
 use std::collections::HashSet;
 
+use serde_json::Value;
 use threadkeep_compaction::Reason;
 use threadkeep_context::preview::PREVIEW;
 use threadkeep_core::message::{Kind, ToolCall};
 use threadkeep_core::{Message, MessageId, Role, TranscriptId, depth};
-use threadkeep_provider::{Completion, Delta, Finish, Usage, lift};
+use threadkeep_provider::{Completion, Delta, Dialect, Finish, Usage, lift};
 use threadkeep_store::Store;
 
 use super::how::How;
@@ -17,6 +18,7 @@ use super::{Agent, AgentEvent, Heard, Outcome, arguments, built_in};
 use crate::KeepError;
 use crate::compact::{Cancel, unless};
 use crate::hash::fnv;
+use crate::journal::{Noted, Sending};
 use crate::mailbox::{Body, Mail, Outgoing};
 use crate::model::{Call, Failure};
 use crate::protocol::{ContextReply, NodeInfo};
@@ -62,6 +64,10 @@ pub(super) struct Turn<'a, S: Store> {
     began: i64,
     /// What the provider counted so far.
     usage: Cell<Option<Usage>>,
+    /// The request whose answer is awaited, as the journal has it.
+    noted: RefCell<Option<Noted>>,
+    /// What the provider counted for it.
+    counted: Cell<Option<Usage>>,
     /// The built-in tools that the conversation needs beside those that were asked for.
     pub(super) needed: RefCell<Vec<&'static str>>,
     /// What a memory service remembers that answers the message.
@@ -82,6 +88,8 @@ impl<'a, S: Store> Turn<'a, S> {
             heard,
             began: agent.keep.now(),
             usage: Cell::new(None),
+            noted: RefCell::default(),
+            counted: Cell::new(None),
             needed: RefCell::default(),
             recalled: None,
         }
@@ -127,7 +135,13 @@ impl<'a, S: Store> Turn<'a, S> {
     }
 
     pub(super) async fn add(&self, message: Message) -> Result<(), KeepError> {
-        self.agent.keep.grow(&self.node, message).await
+        self.agent.keep.grow(&self.node, message, None).await
+    }
+
+    /// Stores how a request ended: what was answered, and in the journal what that cost.
+    async fn answered(&self, message: Message, outcome: &str, usage: Option<Usage>) -> Result<(), KeepError> {
+        let noted = self.noted.take().map(|noted| noted.ended(outcome, usage)).transpose()?;
+        self.agent.keep.grow(&self.node, message, noted).await
     }
 
     /// Ends the turn with a message that says why there is no (whole) answer.
@@ -142,7 +156,7 @@ impl<'a, S: Store> Turn<'a, S> {
             partial = draft;
         }
         // Calls that will not be carried out would be calls without results.
-        self.add(Message { kind, tool_calls: Vec::new(), ..partial }).await
+        self.answered(Message { kind, tool_calls: Vec::new(), ..partial }, code, self.counted.take()).await
     }
 
     /// Which limit is reached, in words.
@@ -204,7 +218,10 @@ impl<'a, S: Store> Turn<'a, S> {
             );
             return self.fail("over-budget", reason, Message::assistant("")).await;
         }
-        self.tell(AgentEvent::Asked { node: self.node.clone(), tokens: prompt.figures.tokens });
+        let dialect = self.agent.model.dialect();
+        let body = dialect.as_ref().map_or_else(|| prompt.payload.clone(), |dialect| dialect.body(&prompt.payload));
+        let request = self.note(&how, &prompt, dialect, &body).await?;
+        self.tell(AgentEvent::Asked { node: self.node.clone(), tokens: prompt.figures.tokens, request });
         let spoken = Spoken::default();
         let heard = |delta: Delta| {
             spoken.hear(&delta);
@@ -213,7 +230,7 @@ impl<'a, S: Store> Turn<'a, S> {
             }
             self.tell(AgentEvent::Delta { node: self.node.clone(), delta });
         };
-        let call = Call { messages: &prompt.messages, payload: &prompt.payload, tools: &how.schemas };
+        let call = Call { messages: &prompt.messages, payload: &body, tools: &how.schemas };
         let answer = unless(Some(&self.cancel), self.agent.model.call(call, &heard));
         let answer = spoken.storing(&self.agent.keep, &self.node, answer).await;
         let partial = || spoken.message();
@@ -234,12 +251,32 @@ impl<'a, S: Store> Turn<'a, S> {
         }
     }
 
+    /// Notes a request in the journal before it is sent. Gives its id there.
+    async fn note(
+        &self,
+        how: &How,
+        prompt: &ContextReply,
+        dialect: Option<Dialect>,
+        body: &Value,
+    ) -> Result<Option<String>, KeepError> {
+        let Some(days) = how.journal else { return Ok(None) };
+        let agent = Some(self.agent.options.name.as_str());
+        let provider = how.options.build.provider;
+        let sending =
+            Sending { node: &self.node, agent, params: &how.params, dialect, provider, reply: prompt, body, days };
+        let noted = self.agent.keep.note_request(sending).await?;
+        let id = noted.record.id.clone();
+        self.noted.replace(Some(noted));
+        Ok(Some(id))
+    }
+
     /// Stores an answer, and asks for a compaction if its prompt had too many `tokens`.
     async fn said(&self, completion: Completion, tokens: u64, before: &Said, how: &How) -> Result<(), KeepError> {
         let Completion { mut message, usage, finish } = completion;
         if let Some(usage) = usage {
             self.usage.set(Some(self.usage.get().unwrap_or_default().plus(usage)));
         }
+        self.counted.set(usage);
         // A connection has done so already; a host's function may know nothing of it.
         let tools: Vec<String> = how.schemas.iter().map(|schema| schema.name.clone()).collect();
         lift(&mut message, &tools, &format!("{} {}", self.node, before.messages));
@@ -262,7 +299,7 @@ impl<'a, S: Store> Turn<'a, S> {
             };
             return self.fail("bad-answer", reason.to_owned(), message).await;
         }
-        self.add(message).await?;
+        self.answered(message, finish.name(), self.counted.take()).await?;
         self.agent.memory.after_response(&self.node, Some(tokens), how.policy).await?;
         self.tell(AgentEvent::said(self.node.clone(), usage));
         Ok(())

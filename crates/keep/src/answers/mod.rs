@@ -3,6 +3,7 @@
 
 mod agent;
 mod compact;
+mod journal;
 mod mail;
 mod memory;
 mod search;

@@ -70,7 +70,7 @@ impl<S: Store> Keep<S> {
     /// As [`Keep::checkpoints`].
     pub async fn compaction_required(&self, at: &str) -> Result<Option<Reason>, KeepError> {
         let place = self.request_place(at).await?;
-        Ok(self.requests(&place.key).await?.pending())
+        Ok(self.asked_at(&place.key).await?.pending())
     }
 
     /// Takes a request back, as if it had been carried out on what the chain is now.
@@ -95,7 +95,7 @@ impl<S: Store> Keep<S> {
         Ok(Place { key, transcript, leaf, is_head })
     }
 
-    async fn requests(&self, key: &str) -> Result<Requests, KeepError> {
+    async fn asked_at(&self, key: &str) -> Result<Requests, KeepError> {
         let Some(bytes) = self.inner.store.get(key).await? else { return Ok(Requests::default()) };
         let corrupt = |why: String| StoreError::Corrupt { key: key.to_owned(), why };
         Ok(from_json(&bytes).map_err(|error| corrupt(error.to_string()))?)
@@ -105,7 +105,7 @@ impl<S: Store> Keep<S> {
     /// of it is a request that is found unnecessary.
     async fn change_request(&self, key: &str, change: &mut dyn FnMut(&mut Requests)) -> Result<(), KeepError> {
         let _writing = self.writing().await;
-        let before = self.requests(key).await?;
+        let before = self.asked_at(key).await?;
         let mut after = before.clone();
         change(&mut after);
         if after != before {

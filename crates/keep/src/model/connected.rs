@@ -4,7 +4,7 @@
 use std::rc::Rc;
 
 use threadkeep_provider::{
-    Backoff, Completion, Connection, Delta, Fault, HttpRequest, Listed, Provider, Reader, ReaderOptions,
+    Backoff, Completion, Connection, Delta, Dialect, Fault, HttpRequest, Listed, Provider, Reader, ReaderOptions,
     models_request, read_models, request,
 };
 
@@ -262,6 +262,10 @@ impl Model for Connected {
 
     fn provider(&self) -> Provider {
         self.connection.provider
+    }
+
+    fn dialect(&self) -> Option<Dialect> {
+        Some(Dialect::of(&self.connection))
     }
 
     fn call<'a>(&'a self, call: Call<'a>, heard: &'a dyn Fn(Delta)) -> Answer<'a> {

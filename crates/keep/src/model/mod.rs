@@ -22,7 +22,7 @@ use std::pin::Pin;
 use serde::Deserialize;
 use serde_json::Value;
 use threadkeep_core::Message;
-use threadkeep_provider::{Completion, Delta, Provider, ToolSchema};
+use threadkeep_provider::{Completion, Delta, Dialect, Provider, ToolSchema};
 
 /// One prompt for a model.
 #[derive(Debug, Clone, Copy)]
@@ -66,6 +66,11 @@ pub trait Model {
     /// The form in which it wants its prompt.
     fn provider(&self) -> Provider {
         Provider::OpenAiChat
+    }
+
+    /// What its endpoint wants in a request beside what its form says, if that is known: the body that is sent is then known too.
+    fn dialect(&self) -> Option<Dialect> {
+        None
     }
 
     /// Sends a prompt. `heard` is called with each piece of the answer as it arrives.

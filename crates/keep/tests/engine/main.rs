@@ -24,6 +24,7 @@ mod growth_of_imports;
 mod imported_compactions;
 mod imports;
 mod interrupted;
+mod journal;
 mod kernel;
 mod mailbox;
 mod memory;
@@ -56,6 +57,13 @@ use threadkeep_store::MemoryStore;
 /// A clock that ticks and randomness that counts, shared by the engines of one test so that their ids differ.
 #[derive(Clone, Default)]
 struct TestHost(Rc<Cell<u64>>);
+
+impl TestHost {
+    /// Lets so many milliseconds pass.
+    fn pass(&self, millis: u64) {
+        self.0.set(self.0.get() + millis);
+    }
+}
 
 impl Host for TestHost {
     fn now(&self) -> i64 {

@@ -6,6 +6,7 @@
 
 mod address;
 mod connection;
+mod dialect;
 mod fault;
 mod listed;
 mod preset;
@@ -13,6 +14,7 @@ mod request;
 mod retry;
 
 pub use connection::{Connection, Key};
+pub use dialect::Dialect;
 pub use fault::Fault;
 pub(super) use fault::page_text;
 pub use listed::{Listed, models_request, read_models};

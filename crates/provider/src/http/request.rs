@@ -1,10 +1,11 @@
 //! Requests: what is sent to a provider for a payload.
 
-use serde_json::{Map, Value};
+use serde_json::Value;
 
 use super::super::Provider;
-use super::super::json::{object, put, string};
+use super::super::json::string;
 use super::connection::{Connection, Key};
+use super::dialect::Dialect;
 
 /// A request, ready to be sent.
 #[derive(Clone, PartialEq, Eq)]
@@ -28,103 +29,24 @@ impl std::fmt::Debug for HttpRequest {
 }
 
 /// The request that asks a model and wants its answer as a stream. `payload` is what [`render`](super::super::render) makes for
-/// the connection's provider; what the endpoint needs beyond it is added here, where the payload does not say otherwise:
-///
-/// - `model`, where it is missing, and `stream` (Gemini has both in the address);
-/// - OpenAI chat: `stream_options.include_usage`; and, but for OpenAI itself and OpenRouter, `max_tokens` in place of
-///   `max_completion_tokens`, which most others do not know. Where a host is known to refuse fields in messages that it does not
-///   know, another endpoint's `reasoning_content` and the like stay out;
-/// - OpenAI Responses: `store: false`, and for models that reason `include: ["reasoning.encrypted_content"]`, so that their
-///   reasoning can go back to them though nothing is kept at OpenAI;
-/// - Ollama: `options.num_ctx`, where the connection says how long the context is.
+/// the connection's provider; what the endpoint needs beyond it is its [`Dialect`]'s.
 pub fn request(connection: &Connection, payload: &Value) -> HttpRequest {
-    let mut body = payload.as_object().cloned().unwrap_or_default();
-    let provider = connection.provider;
-    if provider == Provider::Gemini {
-        let model = connection.model.strip_prefix("models/").unwrap_or(&connection.model);
-        for name in ["model", "stream"] {
-            body.shift_remove(name);
-        }
-        let path = ["/models/", model, ":streamGenerateContent"].concat();
-        return post(connection, &path, "alt=sse", body);
-    }
-    or_put(&mut body, "model", Value::String(connection.model.clone()));
-    put(&mut body, "stream", Value::Bool(true));
-    let path = match provider {
-        Provider::OpenAiChat => {
-            chat(connection, &mut body);
-            "/chat/completions"
-        }
-        Provider::OpenAiResponses => {
-            or_put(&mut body, "store", Value::Bool(false));
-            if reasons(&connection.model) {
-                or_put(&mut body, "include", Value::Array(vec!["reasoning.encrypted_content".into()]));
-            }
-            "/responses"
-        }
-        Provider::Anthropic => "/v1/messages",
-        Provider::Ollama | Provider::Gemini => {
-            context(connection, &mut body);
-            "/api/chat"
+    let body = Dialect::of(connection).body(payload);
+    let (path, query) = match connection.provider {
+        Provider::OpenAiChat => ("/chat/completions".to_owned(), ""),
+        Provider::OpenAiResponses => ("/responses".to_owned(), ""),
+        Provider::Anthropic => ("/v1/messages".to_owned(), ""),
+        Provider::Ollama => ("/api/chat".to_owned(), ""),
+        Provider::Gemini => {
+            let model = connection.model.strip_prefix("models/").unwrap_or(&connection.model);
+            (["/models/", model, ":streamGenerateContent"].concat(), "alt=sse")
         }
     };
-    post(connection, path, "", body)
-}
-
-/// What OpenAI chat needs.
-fn chat(connection: &Connection, body: &mut Map<String, Value>) {
-    let address = connection.address();
-    let is_at = |domains: &[&str]| domains.iter().any(|domain| address.is_some_and(|at| at.is_under(domain)));
-    // Mistral reports usage anyway, and refuses fields that it does not know.
-    if !is_at(&["mistral.ai"]) {
-        or_put(body, "stream_options", object(&[], "include_usage", Value::Bool(true)));
-    }
-    if !is_at(&["openai.com", "azure.com", "openrouter.ai"])
-        && let Some(most) = body.shift_remove("max_completion_tokens")
-    {
-        or_put(body, "max_tokens", most);
-    }
-    if is_at(&["openai.com", "azure.com", "groq.com", "mistral.ai", "cerebras.ai"])
-        && let Some(Value::Array(messages)) = body.get_mut("messages")
-    {
-        for message in messages.iter_mut().filter_map(Value::as_object_mut) {
-            for name in ["reasoning_content", "reasoning", "reasoning_details"] {
-                message.shift_remove(name);
-            }
-        }
-    }
-}
-
-/// Ollama loads models with a short context unless it is told otherwise, and forgets the beginning of what is longer without a word.
-fn context(connection: &Connection, body: &mut Map<String, Value>) {
-    let Some(tokens) = connection.max_context_tokens else { return };
-    or_put(body, "options", Value::Object(Map::new()));
-    if let Some(Value::Object(options)) = body.get_mut("options") {
-        or_put(options, "num_ctx", tokens.into());
-    }
-}
-
-/// Whether a model of OpenAI's is one that reasons. Others refuse to be asked for encrypted reasoning.
-fn reasons(model: &str) -> bool {
-    let name = model.rsplit('/').next().unwrap_or_default();
-    let mut letters = name.bytes();
-    let o_series = letters.next() == Some(b'o') && letters.next().is_some_and(|byte| byte.is_ascii_digit());
-    let newer = name.strip_prefix("gpt-").and_then(|rest| rest.bytes().next()).is_some_and(|byte| byte >= b'5');
-    (o_series || newer || name.starts_with("codex")) && !name.contains("-chat")
-}
-
-fn or_put(body: &mut Map<String, Value>, name: &str, value: Value) {
-    if body.get(name).is_none_or(Value::is_null) {
-        put(body, name, value);
-    }
-}
-
-fn post(connection: &Connection, path: &str, query: &str, body: Map<String, Value>) -> HttpRequest {
     HttpRequest {
         method: "POST",
-        url: url(connection, path, query),
+        url: url(connection, &path, query),
         headers: headers(connection, true),
-        body: Some(Value::Object(body).to_string()),
+        body: Some(body.to_string()),
     }
 }
 

@@ -15,11 +15,11 @@ use threadkeep::agent::{
 };
 use threadkeep::compact::{self, ModelRequest, Reply, input_tokens_of};
 use threadkeep::model::{Answer as ModelAnswer, Call, Failure, Model};
-use threadkeep::protocol::{AgentCall, AgentEvent, Summarizer};
+use threadkeep::protocol::{AgentCall, AgentEndpoint, AgentEvent, Summarizer};
 use threadkeep::{Keep, KeepError};
 use threadkeep_core::json::own_text;
 use threadkeep_core::{Message, MessageId};
-use threadkeep_provider::{Completion, Delta, Finish, Provider, ToolSchema, Usage};
+use threadkeep_provider::{Completion, Delta, Dialect, Finish, Provider, ToolSchema, Usage};
 use threadkeep_store::StoreError;
 use wasm_bindgen::JsCast;
 use wasm_bindgen::prelude::*;
@@ -80,6 +80,21 @@ struct JsModel {
     host: Rc<Host>,
     name: String,
     provider: Provider,
+    dialect: Option<Dialect>,
+}
+
+/// What is known of how a model's requests are written. Where a client of the host's sends them, usage must be asked for: none comes with
+/// a stream of OpenAI chat otherwise.
+fn dialect(name: &str, provider: Provider, endpoint: Option<AgentEndpoint>) -> Option<Dialect> {
+    match endpoint {
+        Some(AgentEndpoint { base_url, model, max_context_tokens }) => {
+            Some(Dialect::at(provider, &base_url, &model, max_context_tokens))
+        }
+        None if provider == Provider::OpenAiChat => {
+            Some(Dialect { provider, model: name.to_owned(), usage: true, ..Dialect::default() })
+        }
+        None => None,
+    }
 }
 
 /// Deltas on their way from JavaScript, which calls whenever it likes, to the agent, which hears them when it is polled.
@@ -96,6 +111,10 @@ impl Model for JsModel {
 
     fn provider(&self) -> Provider {
         self.provider
+    }
+
+    fn dialect(&self) -> Option<Dialect> {
+        self.dialect.clone()
     }
 
     fn call<'a>(&'a self, call: Call<'a>, heard: &'a dyn Fn(Delta)) -> ModelAnswer<'a> {
@@ -298,9 +317,11 @@ pub(super) fn make(
     let host = Rc::new(Host { object, calls: Cell::new(0.0) });
     let options = AgentOptions::from(&call);
     let (summarizer, service) = (call.summarizer, call.service);
-    let (name, provider) = call.model.map_or_else(Default::default, |model| (model.name, model.provider));
+    let (name, provider, endpoint) =
+        call.model.map(|model| (model.name, model.provider, model.endpoint)).unwrap_or_default();
     let (name, provider) = (name.unwrap_or_default(), provider.unwrap_or_default());
-    let model = Rc::new(JsModel { host: Rc::clone(&host), name, provider });
+    let dialect = dialect(&name, provider, endpoint);
+    let model = Rc::new(JsModel { host: Rc::clone(&host), name, provider, dialect });
     let repeatable = call.tools.iter().filter(|tool| tool.repeatable).map(|tool| tool.schema.name.clone()).collect();
     let schemas = call.tools.into_iter().map(|tool| tool.schema).collect();
     let tools = Rc::new(JsTools { host: Rc::clone(&host), schemas, repeatable });

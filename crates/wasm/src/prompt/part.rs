@@ -8,7 +8,8 @@ use serde_json::{Value, json};
 use threadkeep::agent::{Memory, Own, ToolAnswer};
 use threadkeep::compact::{Cancel, CompactOptions, Extractive, ModelSummariser, Summariser};
 use threadkeep::protocol::{
-    BadRequest, CompactCall, CompactionRequest, Counting, MemoryRequest, PromptRequest, SettingsRequest, trim_options,
+    BadRequest, CompactCall, CompactionRequest, Counting, JournalRequest, MemoryRequest, PromptRequest,
+    SettingsRequest, trim_options,
 };
 use threadkeep::{Keep, KeepError};
 use threadkeep_context::compress::CompressError;
@@ -95,6 +96,10 @@ impl Prompts for Part {
             if SettingsRequest::methods().contains(&method) {
                 let request = SettingsRequest::read(method, &params).map_err(bad_request)?;
                 return Ok(data(keep.setting(request).await.map_err(|error| keep_error(&error))?));
+            }
+            if JournalRequest::methods().contains(&method) {
+                let request = JournalRequest::read(method, &params).map_err(bad_request)?;
+                return Ok(data(keep.journal(request).await.map_err(|error| keep_error(&error))?));
             }
             let request = PromptRequest::read(method, &params).map_err(bad_request)?;
             drop(params);

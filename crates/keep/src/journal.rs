@@ -1,0 +1,264 @@
+//! The journal: what was sent to models. A request is kept as what it was made of: its place, its options, its checkpoint, its pins, the
+//! remembered records. The texts are in the log already, so a record takes less than a kilobyte, and [`Keep::request`] makes the same
+//! body again. Where it cannot, it says which part has changed.
+//!
+//! Records lie by day, and beside those of a day the options that they have in common. So the old go in one range, with all that only
+//! they need. A record is written under the condition under which drafts are ([`draft`](crate::draft)): none outlives its node.
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use sha2::{Digest, Sha256};
+use threadkeep_context::MessageRef;
+use threadkeep_core::read::Off;
+use threadkeep_core::{Entry, MessageId, TranscriptId};
+use threadkeep_provider::{Dialect, Provider, Usage};
+use threadkeep_store::{Commit, Scan, Store, StoreError};
+
+use crate::context::Past;
+use crate::json::{from_json, to_json};
+use crate::keep::Write;
+use crate::protocol::{ContextOptions, ContextParams, ContextReply, RequestRecord, context_params};
+use crate::{Keep, KeepError, keys};
+
+/// Milliseconds.
+const DAY: i64 = 86_400_000;
+
+/// What a request is made of, when it is about to be sent.
+pub(crate) struct Sending<'a> {
+    pub(crate) node: &'a MessageId,
+    pub(crate) agent: Option<&'a str>,
+    /// All of its options, with nothing left to settings.
+    pub(crate) params: &'a ContextParams,
+    /// What the endpoint wants beside them, if that is known.
+    pub(crate) dialect: Option<Dialect>,
+    pub(crate) provider: Provider,
+    pub(crate) reply: &'a ContextReply,
+    pub(crate) body: &'a Value,
+    /// How many days requests are kept; `None` for as long as their thread.
+    pub(crate) days: Option<u32>,
+}
+
+/// A request that was noted, and whose answer is awaited.
+#[derive(Debug, Clone)]
+pub(crate) struct Noted {
+    key: String,
+    pub(crate) record: RequestRecord,
+}
+
+impl Noted {
+    /// What is to be written once it is known how the request ended.
+    pub(crate) fn ended(mut self, outcome: &str, usage: Option<Usage>) -> Result<(String, Vec<u8>), KeepError> {
+        self.record.outcome = Some(outcome.to_owned());
+        self.record.usage = usage;
+        Ok((self.key, to_json(&self.record)?))
+    }
+}
+
+/// What requests that are made alike have in common.
+#[derive(Serialize, Deserialize)]
+struct Common {
+    options: Value,
+    #[serde(default)]
+    pins: Vec<MessageId>,
+    #[serde(default)]
+    dialect: Option<Dialect>,
+}
+
+/// A request as it was sent, made again.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Rebuilt {
+    /// What the journal holds of it.
+    pub record: RequestRecord,
+    /// Its options, all of them.
+    pub options: Value,
+    /// The nodes that were pinned then.
+    pub pins: Vec<MessageId>,
+    /// The prompt with its ledger.
+    pub context: ContextReply,
+    /// The body, as it is made now.
+    pub body: Value,
+    /// What has changed since, where the body is not the same: `memory` (a remembered record was deleted), `version`, or `history`.
+    pub differs: Option<&'static str>,
+}
+
+impl<S: Store> Keep<S> {
+    /// Notes a request that is about to be sent.
+    pub(crate) async fn note_request(&self, sending: Sending<'_>) -> Result<Noted, KeepError> {
+        let _writing = self.writing().await;
+        let transcript = self.find_or_fail(sending.node).await?;
+        let now = self.now().max(0);
+        let random = self.random();
+        let stamp = format!("{now:011x}{:08x}", random & 0xffff_ffff);
+        let text = sending.body.to_string();
+        let mut options = own_options(sending.params)?;
+        // It differs from request to request, unlike the rest.
+        let memory_text =
+            options.get_mut("memory").and_then(Value::as_object_mut).and_then(|it| it.shift_remove("text"));
+        let missing = || KeepError::MissingNode(sending.node.clone());
+        let written = self.write(&transcript, |log| {
+            let placed = log.tree.get(sending.node).ok_or_else(missing)?;
+            let mut pins: Vec<MessageId> = log.tree.pins().cloned().collect();
+            pins.sort();
+            let common = Common { options: options.clone(), pins, dialect: sending.dialect.clone() };
+            let common = to_json(&common)?;
+            let record = RequestRecord {
+                id: [transcript.as_str(), ":", &stamp].concat(),
+                sent_at: now,
+                transcript: transcript.clone(),
+                node: sending.node.clone(),
+                messages: placed.node.messages.len(),
+                agent: sending.agent.map(str::to_owned),
+                provider: sending.provider,
+                model: sending.params.model.clone().unwrap_or_default(),
+                tokens: sending.reply.figures.tokens,
+                checkpoint: sending.reply.checkpoint.clone(),
+                memory: sending.reply.recalled.clone(),
+                memory_text: memory_text.as_ref().and_then(Value::as_str).map(str::to_owned),
+                options: hex(&common)[..32].to_owned(),
+                hash: hex(text.as_bytes()),
+                bytes: text.len() as u64,
+                version: VERSION.to_owned(),
+                usage: None,
+                outcome: None,
+            };
+            let key = keys::request(&transcript, day(now), &stamp);
+            let mut write = Write::new(Vec::<Entry>::new(), ());
+            write.extra.puts.push((keys::request_options(&transcript, day(now), &record.options), common));
+            write.extra.puts.push((key.clone(), to_json(&record)?));
+            if let Some(days) = sending.days {
+                let oldest = day(now).saturating_sub(u64::from(days));
+                write.extra.delete_ranges.push(keys::requests_before(&transcript, oldest));
+            }
+            Ok(Write { answer: Noted { key, record }, entries: write.entries, extra: write.extra, digest: None })
+        });
+        written.await?.ok_or_else(missing)
+    }
+
+    /// The requests of a chain (`at` is a head's name or a node), or of a whole transcript (its id), oldest first; the newest `limit`.
+    ///
+    /// # Errors
+    /// `missing-node`; `corrupt`; the store's.
+    pub async fn requests(&self, at: &str, limit: Option<usize>) -> Result<Vec<RequestRecord>, KeepError> {
+        let (transcript, leaf) = self.place(at).await?;
+        let whole = transcript.as_str() == at && !self.is_head(&transcript, at).await?;
+        let mut found = self.noted(&transcript).await?;
+        if !whole {
+            let on_chain = self.glance(&transcript, |log| {
+                let chain = log.tree.chain(&leaf)?;
+                Ok(chain.into_iter().map(|placed| placed.node.id.clone()).collect::<std::collections::HashSet<_>>())
+            });
+            let on_chain = on_chain.await?;
+            found.retain(|(_, record)| on_chain.contains(&record.node));
+        }
+        let surplus = limit.map_or(0, |limit| found.len().saturating_sub(limit));
+        Ok(found.into_iter().skip(surplus).map(|(_, record)| record).collect())
+    }
+
+    /// All records of a transcript with their keys, oldest first.
+    async fn noted(&self, transcript: &TranscriptId) -> Result<Vec<(String, RequestRecord)>, KeepError> {
+        let stored = self.scan_whole(&Scan::prefix(&keys::requests_of(transcript))).await?;
+        let records = stored.into_iter().filter(|(key, _)| keys::is_request(key));
+        records.map(|(key, bytes)| read(&key, &bytes).map(|record| (key, record))).collect()
+    }
+
+    /// A request as it was sent, made again from what the keep holds.
+    ///
+    /// # Errors
+    /// `bad-request` for an id of no request; `vocabulary-missing`; `corrupt`; the store's.
+    pub async fn request(&self, id: &str) -> Result<Rebuilt, KeepError> {
+        let unknown = || crate::protocol::BadRequest { argument: "id".to_owned(), why: "names no request".to_owned() };
+        let (transcript, stamp) = id.rsplit_once(':').ok_or_else(unknown)?;
+        let transcript = TranscriptId::new(transcript).map_err(|_| unknown())?;
+        let sent_at = stamp.get(..11).and_then(|digits| i64::from_str_radix(digits, 16).ok()).ok_or_else(unknown)?;
+        let key = keys::request(&transcript, day(sent_at), stamp);
+        let record: RequestRecord = match self.inner.store.get(&key).await? {
+            Some(bytes) => read(&key, &bytes)?,
+            None => return Err(unknown().into()),
+        };
+        let key = keys::request_options(&transcript, day(sent_at), &record.options);
+        let common: Option<Vec<u8>> = self.inner.store.get(&key).await?;
+        let lost = || corrupt(&key, "the options of a request are missing".to_owned());
+        let Common { mut options, pins, dialect } = read(&key, &common.ok_or_else(lost)?)?;
+        if let (Some(text), Some(memory)) =
+            (&record.memory_text, options.get_mut("memory").and_then(Value::as_object_mut))
+        {
+            memory.insert("text".to_owned(), text.as_str().into());
+        }
+        let params = context_params(options.clone()).map_err(|error| corrupt(&key, error.to_string()))?;
+        let past = Past {
+            messages: record.messages,
+            pins: pins.iter().map(|id| MessageRef::Node(id.as_str().to_owned())).collect(),
+            checkpoint: record.checkpoint.clone(),
+            memory: &record.memory,
+        };
+        let context = self.context_then(&record.node, &ContextOptions::from(params), &past).await?;
+        let body = dialect.map_or_else(|| context.payload.clone(), |dialect| dialect.body(&context.payload));
+        let differs = match hex(body.to_string().as_bytes()) == record.hash {
+            true => None,
+            false if context.recalled != record.memory => Some("memory"),
+            false if record.version != VERSION => Some("version"),
+            false => Some("history"),
+        };
+        Ok(Rebuilt { record, options, pins, context, body, differs })
+    }
+
+    /// Adds to a commit that requests at these nodes go.
+    pub(crate) async fn unnote(
+        &self,
+        transcript: &TranscriptId,
+        gone: &dyn Fn(&MessageId) -> bool,
+        commit: &mut Commit,
+    ) -> Result<(), KeepError> {
+        let stored = self.scan_whole(&Scan::prefix(&keys::requests_of(transcript))).await?;
+        for (key, bytes) in stored.into_iter().filter(|(key, _)| keys::is_request(key)) {
+            // One that cannot be read may be about what goes.
+            if read::<RequestRecord>(&key, &bytes).map_or(true, |record| gone(&record.node)) {
+                commit.deletes.push(key);
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Who makes prompts: another version may make others of the same.
+const VERSION: &str = env!("CARGO_PKG_VERSION");
+
+/// Whether settings want requests to be noted, and for how many days.
+pub(crate) fn journal_days(settings: &crate::protocol::ContextSettings) -> Option<Option<u32>> {
+    match settings.journal {
+        Some(Off::Off) => None,
+        Some(Off::On(journal)) => Some(journal.days),
+        None => Some(None),
+    }
+}
+
+fn day(millis: i64) -> u64 {
+    u64::try_from(millis / DAY).unwrap_or_default()
+}
+
+fn hex(bytes: &[u8]) -> String {
+    Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+/// Options as JSON, without those that say nothing.
+fn own_options(params: &ContextParams) -> Result<Value, KeepError> {
+    let mut options: Value = from_json(&to_json(params)?).map_err(|error| corrupt("options", error.to_string()))?;
+    bare(&mut options);
+    Ok(options)
+}
+
+fn bare(value: &mut Value) {
+    if let Value::Object(fields) = value {
+        fields.retain(|_, value| !value.is_null());
+        // A tool's schema is as it was given.
+        fields.iter_mut().filter(|(name, _)| *name != "tools").for_each(|(_, value)| bare(value));
+    }
+}
+
+fn read<'a, T: Deserialize<'a>>(key: &str, bytes: &'a [u8]) -> Result<T, KeepError> {
+    serde_json::from_slice(bytes).map_err(|error| corrupt(key, error.to_string()))
+}
+
+fn corrupt(key: &str, why: String) -> KeepError {
+    StoreError::Corrupt { key: key.to_owned(), why }.into()
+}

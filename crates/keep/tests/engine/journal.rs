@@ -1,0 +1,227 @@
+//! The journal: what was sent is kept small, and made again bit by bit.
+
+#![allow(clippy::result_large_err, reason = "answers of scripts are few")]
+
+use std::cell::RefCell;
+use std::rc::Rc;
+
+use serde_json::{Value, json};
+use threadkeep::agent::{Agent, AgentEvent};
+use threadkeep::mailbox::Outgoing;
+use threadkeep::model::{Answer, Call, Model};
+use threadkeep::protocol::ContextSettings;
+use threadkeep::{Keep, NewFact};
+use threadkeep_provider::{Dialect, Provider, Usage};
+use threadkeep_store::{MemoryStore, Scan, Store};
+
+use crate::agent_support::{Script, Toolbox, calls, counted, fails, from_ann, options, says};
+use crate::{World, code, run};
+
+/// A script at the end of a connection: what is sent is what the endpoint wants, too.
+struct Endpoint(Rc<Script>, Dialect);
+
+impl Model for Endpoint {
+    fn name(&self) -> &str {
+        &self.1.model
+    }
+    fn provider(&self) -> Provider {
+        self.1.provider
+    }
+    fn dialect(&self) -> Option<Dialect> {
+        Some(self.1.clone())
+    }
+    fn call<'a>(&'a self, call: Call<'a>, heard: &'a dyn Fn(threadkeep_provider::Delta)) -> Answer<'a> {
+        self.0.call(call, heard)
+    }
+}
+
+fn endpoint(provider: Provider) -> Dialect {
+    Dialect {
+        provider,
+        model: "gpt-5-mini".to_owned(),
+        usage: provider == Provider::OpenAiChat,
+        max_tokens: true,
+        encrypted: provider == Provider::OpenAiResponses,
+        context_tokens: Some(32_000).filter(|_| provider == Provider::Ollama),
+        ..Dialect::default()
+    }
+}
+
+fn lal(keep: Keep<MemoryStore>, script: &Rc<Script>, provider: Provider) -> Agent<MemoryStore> {
+    let model = Endpoint(Rc::clone(script), endpoint(provider));
+    Agent::new(keep, options("lal"), Rc::new(model), Rc::new(Toolbox::default()))
+}
+
+async fn say(keep: &Keep<MemoryStore>, lal: &Agent<MemoryStore>, conversation: &str, text: &str) {
+    let mail = Outgoing { conversation: Some(conversation.to_owned()), ..from_ann("lal", text) };
+    keep.send(mail).await.unwrap();
+    lal.catch_up(&|_| {}).await.unwrap();
+}
+
+async fn set(keep: &Keep<MemoryStore>, json: Value) {
+    keep.set_context_options(Some("c"), &ContextSettings::from_json(json).unwrap()).await.unwrap();
+}
+
+fn keys(world: &World) -> Vec<String> {
+    run(world.store.scan(&Scan::prefix("j/"))).unwrap().into_iter().map(|(key, _)| key).collect()
+}
+
+/// Every request of `c` is made again as it was sent, by a keep that was opened anew.
+async fn all_are_as_sent(world: &World, script: &Script) {
+    let keep = world.tab();
+    let all = keep.requests("c", None).await.unwrap();
+    let sent = script.payloads.borrow().clone();
+    assert_eq!(all.len(), sent.len());
+    for (record, sent) in all.iter().zip(&sent) {
+        let again = keep.request(&record.id).await.unwrap();
+        assert_eq!(again.body.to_string(), sent.to_string(), "{}", record.id);
+        assert_eq!((again.differs, &again.record), (None, record));
+        assert_eq!(again.context.figures.tokens, record.tokens);
+        assert!(serde_json::to_string(record).unwrap().len() < 1024, "{record:?}");
+    }
+}
+
+#[test]
+fn every_request_is_made_again_bit_by_bit_whatever_came_after() {
+    for provider in Provider::ALL {
+        let world = World::default();
+        let script = Script::of((0..60).map(|at| match at % 3 {
+            0 => calls(&[("c1", "add", json!({"a": at, "b": 2}))]),
+            _ => counted(says(&format!("Answer {at}: {}", "the boiler is in the cellar. ".repeat(40))), 100 + at, 7),
+        }));
+        let keep = world.tab();
+        let lal = lal(world.tab(), &script, provider);
+        let steps = [
+            json!({}),
+            json!({"systemPrompt": "Say little.", "mode": "agent", "persona": "You are a pirate."}),
+            json!({"budget": {"maxTokens": 900}, "policy": "newest"}),
+            json!({"budget": {"maxTokens": 700, "maxOutputTokens": 50}, "toolPreview": {"over": 1, "keep": 1}}),
+            json!({"memory": {"facts": 2}, "compressHistory": true}),
+            json!({"memory": false, "render": {"reasoning": false}}),
+            json!({"budget": {"maxMessages": 7}}),
+            json!({"budget": {"maxContextTokens": 2000}, "compaction": {"maxContextTokens": 1500, "keepTurns": 1}}),
+        ];
+        run(async {
+            let rules = ContextSettings::from_json(json!({"summarizer": "rules"})).unwrap();
+            keep.set_context_options(None, &rules).await.unwrap();
+            for fact in ["The boiler was set to sixty degrees.", "Ann prefers tea.", "The cat is called Tom."] {
+                keep.remember(NewFact::new(fact)).await.unwrap();
+            }
+            for (at, step) in steps.into_iter().enumerate() {
+                set(&keep, step).await;
+                say(&keep, &lal, "c", &format!("What of the boiler, number {at}?")).await;
+                say(&keep, &lal, "c", "And Ann?").await;
+                let end = keep.head("c").await.unwrap().unwrap();
+                keep.pin_node(&end.id, at % 2 == 0).await.unwrap();
+                if at == 3 {
+                    // What is remembered later is not in earlier requests.
+                    keep.remember(NewFact::new("The boiler was sold.")).await.unwrap();
+                }
+            }
+            all_are_as_sent(&world, &script).await;
+            let all = keep.requests("c", None).await.unwrap();
+            assert!(all.iter().any(|record| record.checkpoint.is_some()), "a compaction is among them");
+            assert!(all.iter().any(|record| !record.memory.is_empty()));
+            let newest = keep.requests("c", Some(2)).await.unwrap();
+            assert_eq!(newest, all[all.len() - 2..]);
+        });
+    }
+}
+
+#[test]
+fn a_record_says_what_the_provider_counted_and_how_it_ended() {
+    run(async {
+        let world = World::default();
+        let usage = Usage { prompt_tokens: 90, completion_tokens: 3, cached_tokens: Some(64), ..Usage::default() };
+        let cached = says("yes").map(|completion| threadkeep_provider::Completion { usage: Some(usage), ..completion });
+        let script = Script::of([calls(&[("c1", "add", json!({"a": 1, "b": 2}))]), cached, fails("overloaded")]);
+        let keep = world.tab();
+        let lal = lal(world.tab(), &script, Provider::Anthropic);
+        let asked = RefCell::new(Vec::new());
+        for text in ["one", "two"] {
+            let mail = Outgoing { conversation: Some("c".to_owned()), ..from_ann("lal", text) };
+            keep.send(mail).await.unwrap();
+            let hear = |event| {
+                if let AgentEvent::Asked { request, .. } = event {
+                    asked.borrow_mut().push(request.unwrap());
+                }
+            };
+            lal.catch_up(&hear).await.unwrap();
+        }
+        let all = keep.requests("c", None).await.unwrap();
+        let ended: Vec<_> = all.iter().map(|record| (record.outcome.as_deref().unwrap(), record.usage)).collect();
+        assert_eq!(ended, [("tool-calls", None), ("stop", Some(usage)), ("overloaded", None)]);
+        assert_eq!(all.iter().map(|record| record.id.clone()).collect::<Vec<_>>(), asked.take());
+        let transcript = all[0].transcript.clone();
+        assert_eq!(keep.requests(transcript.as_str(), None).await.unwrap(), all);
+        assert_eq!(keep.requests(all[0].node.as_str(), None).await.unwrap(), all[..2]);
+    });
+}
+
+#[test]
+fn a_request_whose_memory_was_deleted_says_so() {
+    run(async {
+        let world = World::default();
+        let script = Script::of([says("hot"), says("hotter")]);
+        let keep = world.tab();
+        let fact = keep.remember(NewFact::new("The boiler was set to sixty degrees.")).await.unwrap();
+        let lal = lal(world.tab(), &script, Provider::OpenAiChat);
+        say(&keep, &lal, "c", "How hot is the boiler?").await;
+        all_are_as_sent(&world, &script).await;
+        keep.forget_memory(&fact.id).await.unwrap();
+        let id = keep.requests("c", None).await.unwrap()[0].id.clone();
+        let again = keep.request(&id).await.unwrap();
+        assert_eq!(again.differs, Some("memory"));
+        assert!(!again.body.to_string().contains("sixty"), "what was deleted is gone");
+    });
+}
+
+#[test]
+fn requests_go_with_their_nodes() {
+    run(async {
+        let world = World::default();
+        let script = Script::of((0..9).map(|at| says(&at.to_string())));
+        let keep = world.tab();
+        let lal = lal(world.tab(), &script, Provider::OpenAiChat);
+        for (conversation, text) in [("c", "one"), ("c", "two"), ("d", "three")] {
+            say(&keep, &lal, conversation, text).await;
+        }
+        let all = keep.requests("c", None).await.unwrap();
+        keep.delete_branch(&all[1].node).await.unwrap();
+        assert_eq!(keep.requests("c", None).await.unwrap(), all[..1]);
+        assert_eq!(code(keep.request(&all[1].id).await), "bad-request");
+        keep.delete_transcript(&all[0].transcript).await.unwrap();
+        let left = keep.requests("d", None).await.unwrap();
+        assert_eq!(left.len(), 1);
+        assert!(keys(&world).iter().all(|key| key.contains(left[0].transcript.as_str())), "{:?}", keys(&world));
+        keep.delete_all().await.unwrap();
+        assert_eq!(keys(&world), [""; 0]);
+        for unknown in ["", "x", "a:b", "a:0000000000000000000", &left[0].id] {
+            assert_eq!(code(keep.request(unknown).await), "bad-request", "{unknown}");
+        }
+    });
+}
+
+#[test]
+fn settings_say_how_long_requests_are_kept() {
+    run(async {
+        let world = World::default();
+        let script = Script::of((0..9).map(|at| says(&at.to_string())));
+        let keep = world.tab();
+        let lal = lal(world.tab(), &script, Provider::OpenAiChat);
+        set(&keep, json!({"journal": false})).await;
+        say(&keep, &lal, "c", "unseen").await;
+        assert_eq!(keep.requests("c", None).await.unwrap(), []);
+        set(&keep, json!({"journal": {"days": 2}})).await;
+        say(&keep, &lal, "c", "old").await;
+        world.host.pass(24 * 3_600_000);
+        say(&keep, &lal, "c", "newer").await;
+        assert_eq!(keep.requests("c", None).await.unwrap().len(), 2);
+        world.host.pass(2 * 24 * 3_600_000);
+        say(&keep, &lal, "c", "newest").await;
+        let left = keep.requests("c", None).await.unwrap();
+        assert_eq!(left.len(), 2, "the one of three days before is gone, with its options");
+        assert_eq!(keys(&world).len(), 4);
+        assert_eq!(code(ContextSettings::from_json(json!({"journal": {"day": 2}})).map_err(Into::into)), "bad-request");
+    });
+}

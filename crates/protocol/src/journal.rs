@@ -1,0 +1,89 @@
+//! The journal: which requests were sent to models, what they were made of, and what the providers counted.
+
+use serde::{Deserialize, Serialize};
+use threadkeep_core::read::{self, BadRequest};
+use threadkeep_core::{MessageId, TranscriptId};
+use threadkeep_provider::{Provider, Usage};
+
+/// One request about the journal.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[serde(rename_all = "camelCase", rename_all_fields = "camelCase", deny_unknown_fields)]
+#[cfg_attr(feature = "ts", derive(ts_rs::TS), ts(optional_fields))]
+pub enum JournalRequest {
+    /// The requests of a chain, or of a whole transcript, oldest first. → a list of [`RequestRecord`]
+    Requests {
+        /// A head's name or a node, for its chain; a transcript's id, for all of it.
+        at: String,
+        /// How many at most, the newest.
+        limit: Option<u32>,
+    },
+    /// A request as it was sent, made again. → an object
+    Request {
+        /// Its id.
+        id: String,
+    },
+}
+
+impl JournalRequest {
+    /// The methods that are read here.
+    pub fn methods() -> &'static [&'static str] {
+        read::methods::<Self>()
+    }
+
+    /// Reads a request: the method's name, and the JSON text of its parameters.
+    ///
+    /// # Errors
+    /// [`BadRequest`] for an unknown method, an unknown or missing parameter, or one of the wrong type.
+    pub fn read(method: &str, params: &str) -> Result<Self, BadRequest> {
+        read::request(method, params)
+    }
+}
+
+/// What the journal holds of one request. The messages are in the log, the options beside it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+#[cfg_attr(feature = "ts", derive(ts_rs::TS), ts(optional_fields))]
+pub struct RequestRecord {
+    /// Its id.
+    pub id: String,
+    /// When it was made, in milliseconds since 1970 (UTC).
+    pub sent_at: i64,
+    /// Its transcript.
+    pub transcript: TranscriptId,
+    /// The node at which its chain ends.
+    pub node: MessageId,
+    /// How many messages that node had then.
+    pub messages: usize,
+    /// The agent that sent it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub agent: Option<String>,
+    /// Whose form it has.
+    pub provider: Provider,
+    /// The model that was asked.
+    pub model: String,
+    /// Its tokens, as they were counted before it was sent.
+    pub tokens: u64,
+    /// The checkpoint that stood in for the old part.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub checkpoint: Option<String>,
+    /// The remembered records that were at hand for it, best first: a mark of each one's id.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub memory: Vec<String>,
+    /// What a memory service had remembered for it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub memory_text: Option<String>,
+    /// The name of its options, which requests that are made alike have in common.
+    pub options: String,
+    /// The SHA-256 of the body, 64 hex digits.
+    pub hash: String,
+    /// How long the body is, in bytes.
+    pub bytes: u64,
+    /// The version of Threadkeep that made it.
+    pub version: String,
+    /// What the provider counted.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub usage: Option<Usage>,
+    /// How it ended: `stop`, `tool-calls`, `length`, `filtered`, or a failure's code. Not there while it is open, and after a crash.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub outcome: Option<String>,
+}

@@ -1,0 +1,72 @@
+// The journal of a keep: what agents have sent to models.
+
+import * as check from "../check.js";
+import type { Link } from "../link.js";
+import type { Context, ContextOptions } from "../generated/context.js";
+import type { RequestRecord } from "../generated/journal.js";
+import type { Provider } from "../generated/provider.js";
+
+/** A request as it was sent, made again. */
+export interface SentRequest {
+  /** What is kept of it. */
+  record: RequestRecord;
+  /** All of its options, with nothing left to settings. */
+  options: ContextOptions<Provider>;
+  /** The nodes that were pinned then. */
+  pins: string[];
+  /** The prompt with its ledger. */
+  context: Context;
+  /** The body, as it is made now: what was sent, unless `differs` says otherwise. */
+  body: Record<string, unknown>;
+  /**
+   * Why the body is another one: a remembered record was deleted (`memory`), another version of Threadkeep made it (`version`), or what is
+   * stored of the thread has changed (`history`). `null` if it is the same, byte for byte.
+   */
+  differs: "memory" | "version" | "history" | null;
+}
+
+/**
+ * What agents have sent to models: `keep.requests`. Of each request a record of less than a kilobyte is kept. The body is made again from
+ * the thread, which is stored anyway. Requests are deleted with their nodes. Compactions that ask a model are not among them.
+ */
+export class Requests {
+  readonly #link: Link;
+
+  /** @internal */
+  constructor(link: Link) {
+    this.#link = link;
+  }
+
+  /**
+   * The requests of a chain or a transcript, oldest first.
+   *
+   * @param at a thread's name or a node's id, for its chain; a transcript's id, for all of its branches
+   * @param options `limit`: how many at most, the newest
+   * @throws ThreadkeepError `bad-request`; `missing-node`; `corrupt`; the storage's codes
+   *
+   * @example
+   * ```ts
+   * for (const { model, tokens, usage } of await keep.requests.list("ann-42")) console.log(model, tokens, usage?.cachedTokens);
+   * ```
+   */
+  async list(at: string, options?: { limit?: number }): Promise<RequestRecord[]> {
+    const { limit } = check.options(options, "options", { limit: check.count });
+    return this.#link.callWith("prompts", "requests", { at: check.id(at, "at"), limit });
+  }
+
+  /**
+   * A request as it was sent, with its ledger.
+   *
+   * @param id its id, of {@link list} or of an agent's event `asked`
+   * @throws ThreadkeepError `bad-request` for an id of no request; `corrupt`; the storage's codes
+   *
+   * @example
+   * ```ts
+   * const [last] = await keep.requests.list("ann-42", { limit: 1 });
+   * const { body, context } = await keep.requests.get(last.id);
+   * ```
+   */
+  async get(id: string): Promise<SentRequest> {
+    return this.#link.callWith("prompts", "request", { id: check.text(id, "id") });
+  }
+}
