@@ -78,6 +78,17 @@ const CASES = [
     "",
   ],
   [
+    "requests",
+    `${open}
+    const sent = [];
+    import { createAgent } from "threadkeep";
+    const model = async ({ payload }) => (sent.push(payload), { message: { role: "assistant", content: "A fruit." }, usage: { promptTokens: 9, completionTokens: 3 } });`,
+    `
+    assert.deepEqual([body, differs, usage.promptTokens], [sent[0], null, 9]);
+    assert.equal(context.tokens, tokens);`,
+    "",
+  ],
+  [
     "compaction",
     `${open}
     const usage = { prompt_tokens: 120_000 };

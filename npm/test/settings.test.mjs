@@ -120,11 +120,16 @@ test("requests say what was sent, and go with their thread", async () => {
   };
   const agent = createAgent({ keep, model, user: "ann" });
   const asked = [];
-  agent.on("asked", ({ request }) => asked.push(request));
-  for (const text of ["one", "two", "three"]) await agent.send(text, { conversation: "c" });
-  await agent.send("elsewhere", { conversation: "d" });
+  const send = async (text, conversation) => {
+    for await (const event of agent.send(text, { conversation })) if (event.type === "asked") asked.push(event.request);
+  };
+  for (const text of ["one", "two", "three"]) await send(text, "c");
+  await send("elsewhere", "d");
   const list = await keep.requests.list("c");
-  assert.deepEqual(list.map(({ id }) => id), asked.slice(0, 3));
+  assert.deepEqual(
+    list.map(({ id }) => id),
+    asked.slice(0, 3),
+  );
   assert.deepEqual(await keep.requests.list("c", { limit: 1 }), list.slice(2));
   assert.deepEqual(list[0].usage, { promptTokens: 90, completionTokens: 1, cachedTokens: 64 });
   for (const [at, { id }] of list.entries()) {
@@ -139,7 +144,7 @@ test("requests say what was sent, and go with their thread", async () => {
   await rejects(keep.requests.get(list[0].id), "bad-request");
   assert.equal((await keep.requests.list("d")).length, 1);
   await keep.settings.set("d", { journal: false });
-  await agent.send("unseen", { conversation: "d" });
+  await send("unseen", "d");
   assert.deepEqual([asked.at(-1), (await keep.requests.list("d")).length], [null, 1]);
   await keep.close();
 });

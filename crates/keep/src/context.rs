@@ -408,7 +408,7 @@ impl<S: Store> Keep<S> {
     pub async fn context(&self, at: &str, options: &ContextOptions) -> Result<ContextReply, KeepError> {
         let (transcript, leaf) = self.place(at).await?;
         let memory = self.remembered_for(&transcript, &leaf, options).await?;
-        self.prompt_of(&transcript, &leaf, options, memory, None).await
+        Box::pin(self.prompt_of(&transcript, &leaf, options, memory, None)).await
     }
 
     /// The prompt of a request that was made before.
@@ -420,7 +420,7 @@ impl<S: Store> Keep<S> {
     ) -> Result<ContextReply, KeepError> {
         let (transcript, leaf) = self.place(node.as_str()).await?;
         let memory = self.remembered_then(options, past.memory).await?;
-        self.prompt_of(&transcript, &leaf, options, memory, Some(past)).await
+        Box::pin(self.prompt_of(&transcript, &leaf, options, memory, Some(past))).await
     }
 
     /// A prompt with this memory: of the whole chain now, or of what there was of it.

@@ -5,14 +5,17 @@
 //! Records lie by day, and beside those of a day the options that they have in common. So the old go in one range, with all that only
 //! they need. A record is written under the condition under which drafts are ([`draft`](crate::draft)): none outlives its node.
 
+use std::collections::HashSet;
+
+use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 use threadkeep_context::MessageRef;
 use threadkeep_core::read::Off;
-use threadkeep_core::{Entry, MessageId, TranscriptId};
+use threadkeep_core::{Entry, MessageId, Transcript, TranscriptId};
 use threadkeep_provider::{Dialect, Provider, Usage};
-use threadkeep_store::{Commit, Scan, Store, StoreError};
+use threadkeep_store::{Commit, Record, Scan, Store, StoreError};
 
 use crate::context::Past;
 use crate::json::{from_json, to_json};
@@ -87,8 +90,7 @@ impl<S: Store> Keep<S> {
         let _writing = self.writing().await;
         let transcript = self.find_or_fail(sending.node).await?;
         let now = self.now().max(0);
-        let random = self.random();
-        let stamp = format!("{now:011x}{:08x}", random & 0xffff_ffff);
+        let random = self.random() & 0xffff_ffff;
         let text = sending.body.to_string();
         let mut options = own_options(sending.params)?;
         // It differs from request to request, unlike the rest.
@@ -97,6 +99,7 @@ impl<S: Store> Keep<S> {
         let missing = || KeepError::MissingNode(sending.node.clone());
         let written = self.write(&transcript, |log| {
             let placed = log.tree.get(sending.node).ok_or_else(missing)?;
+            let stamp = format!("{now:011x}{random:08x}{:x}", placed.seq);
             let mut pins: Vec<MessageId> = log.tree.pins().cloned().collect();
             pins.sort();
             let common = Common { options: options.clone(), pins, dialect: sending.dialect.clone() };
@@ -144,21 +147,20 @@ impl<S: Store> Keep<S> {
         let mut found = self.noted(&transcript).await?;
         if !whole {
             let on_chain = self.glance(&transcript, |log| {
-                let chain = log.tree.chain(&leaf)?;
-                Ok(chain.into_iter().map(|placed| placed.node.id.clone()).collect::<std::collections::HashSet<_>>())
+                Ok(log.tree.chain(&leaf)?.into_iter().map(|placed| placed.seq).collect::<HashSet<u64>>())
             });
             let on_chain = on_chain.await?;
-            found.retain(|(_, record)| on_chain.contains(&record.node));
+            found.retain(|(key, _)| keys::request_seq(key).is_some_and(|seq| on_chain.contains(&seq)));
         }
         let surplus = limit.map_or(0, |limit| found.len().saturating_sub(limit));
-        Ok(found.into_iter().skip(surplus).map(|(_, record)| record).collect())
+        found.iter().skip(surplus).map(|(key, bytes)| read(key, bytes)).collect()
     }
 
     /// All records of a transcript with their keys, oldest first.
-    async fn noted(&self, transcript: &TranscriptId) -> Result<Vec<(String, RequestRecord)>, KeepError> {
-        let stored = self.scan_whole(&Scan::prefix(&keys::requests_of(transcript))).await?;
-        let records = stored.into_iter().filter(|(key, _)| keys::is_request(key));
-        records.map(|(key, bytes)| read(&key, &bytes).map(|record| (key, record))).collect()
+    async fn noted(&self, transcript: &TranscriptId) -> Result<Vec<Record>, KeepError> {
+        let mut stored = self.scan_whole(&Scan::prefix(&keys::requests_of(transcript))).await?;
+        stored.retain(|(key, _)| keys::request_seq(key).is_some());
+        Ok(stored)
     }
 
     /// A request as it was sent, made again from what the keep holds.
@@ -202,20 +204,16 @@ impl<S: Store> Keep<S> {
         Ok(Rebuilt { record, options, pins, context, body, differs })
     }
 
-    /// Adds to a commit that requests at these nodes go.
+    /// Adds to a commit that the requests of these nodes go.
     pub(crate) async fn unnote(
         &self,
-        transcript: &TranscriptId,
-        gone: &dyn Fn(&MessageId) -> bool,
+        tree: &Transcript,
+        gone: &HashSet<&MessageId>,
         commit: &mut Commit,
     ) -> Result<(), KeepError> {
-        let stored = self.scan_whole(&Scan::prefix(&keys::requests_of(transcript))).await?;
-        for (key, bytes) in stored.into_iter().filter(|(key, _)| keys::is_request(key)) {
-            // One that cannot be read may be about what goes.
-            if read::<RequestRecord>(&key, &bytes).map_or(true, |record| gone(&record.node)) {
-                commit.deletes.push(key);
-            }
-        }
+        let gone: HashSet<u64> = gone.iter().filter_map(|id| tree.get(id)).map(|placed| placed.seq).collect();
+        let noted = self.keys_of(&Scan::prefix(&keys::requests_of(tree.id()))).await?.into_iter();
+        commit.deletes.extend(noted.filter(|key| keys::request_seq(key).is_some_and(|seq| gone.contains(&seq))));
         Ok(())
     }
 }
@@ -255,8 +253,8 @@ fn bare(value: &mut Value) {
     }
 }
 
-fn read<'a, T: Deserialize<'a>>(key: &str, bytes: &'a [u8]) -> Result<T, KeepError> {
-    serde_json::from_slice(bytes).map_err(|error| corrupt(key, error.to_string()))
+fn read<T: DeserializeOwned>(key: &str, bytes: &[u8]) -> Result<T, KeepError> {
+    from_json(bytes).map_err(|error| corrupt(key, error.to_string()))
 }
 
 fn corrupt(key: &str, why: String) -> KeepError {

@@ -28,7 +28,7 @@
 //! | `o/t/<transcript>` | those of a transcript |
 //! | `o/h/<head>` | those of a head |
 //! | `j/<transcript>/<day>/o<hash>` | the options of requests of that day |
-//! | `j/<transcript>/<day>/r<time><random>` | a request that was sent to a model; see [`journal`](crate::journal) |
+//! | `j/<transcript>/<day>/r<time><random><seq>` | a request that was sent to a model; see [`journal`](crate::journal) |
 //! | `m/memory` | nothing; that episodes or facts were ever written |
 //! | `m/memory/<random>` | nothing; its name changes whenever they are written |
 //! | `m/imported` | when the last import ended, in milliseconds since 1970 |
@@ -310,9 +310,9 @@ pub fn request_options(transcript: &TranscriptId, day: u64, hash: &str) -> Strin
     format!("{}{day:08x}/o{hash}", requests_of(transcript))
 }
 
-/// Whether a key of a journal is that of a request.
-pub fn is_request(key: &str) -> bool {
-    key.rsplit('/').next().is_some_and(|name| name.starts_with('r'))
+/// The sequence number of the node of a request, from its key; `None` for any other key of a journal.
+pub fn request_seq(key: &str) -> Option<u64> {
+    u64::from_str_radix(key.rsplit('/').next()?.strip_prefix('r')?.get(19..)?, 16).ok()
 }
 
 /// Before the keys of the records of `name`.

@@ -211,7 +211,7 @@ impl<S: Store> Keep<S> {
         extra.deletes.extend(aliases.filter_map(|(id, _)| index_key(id, transcript)));
         self.unmail(mailed(tree, &|id| gone.contains(id)).into_iter(), &mut extra).await?;
         self.unopen(&|id| gone.contains(id), &mut extra).await?;
-        self.unnote(transcript, &|id| gone.contains(id), &mut extra).await?;
+        self.unnote(tree, &gone, &mut extra).await?;
         doomed.iter().for_each(|id| drop_draft(log, id, &mut extra));
         for key in self.keys_of(&keys::ASKED.within(transcript)).await? {
             if keys::asked_node(&key).is_some_and(|node| gone.contains(&node)) {

@@ -88,6 +88,10 @@ pub enum AgentEvent {
         #[serde(skip_serializing_if = "Option::is_none")]
         #[cfg_attr(feature = "ts", ts(optional))]
         cached_tokens: Option<u64>,
+        /// How many of them were written to the provider's cache, where that has a price of its own.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        #[cfg_attr(feature = "ts", ts(optional))]
+        cache_write_tokens: Option<u64>,
         /// How many of the answer's tokens were spent on reasoning.
         #[serde(skip_serializing_if = "Option::is_none")]
         #[cfg_attr(feature = "ts", ts(optional))]
@@ -170,6 +174,7 @@ impl AgentEvent {
             prompt_tokens: usage.map(|usage| usage.prompt_tokens),
             completion_tokens: usage.map(|usage| usage.completion_tokens),
             cached_tokens: usage.and_then(|usage| usage.cached_tokens),
+            cache_write_tokens: usage.and_then(|usage| usage.cache_write_tokens),
             reasoning_tokens: usage.and_then(|usage| usage.reasoning_tokens),
         }
     }

@@ -71,6 +71,9 @@ pub struct Usage {
     /// How many of the prompt's came from the provider's cache.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cached_tokens: Option<u64>,
+    /// How many of the prompt's were written to the provider's cache, where that has a price of its own.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cache_write_tokens: Option<u64>,
     /// How many of the answer's were spent on reasoning.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reasoning_tokens: Option<u64>,
@@ -81,7 +84,7 @@ impl Usage {
     ///
     /// ```
     /// use threadkeep_provider::Usage;
-    /// let one = Usage { prompt_tokens: 5, completion_tokens: 2, cached_tokens: Some(3), reasoning_tokens: None };
+    /// let one = Usage { prompt_tokens: 5, completion_tokens: 2, cached_tokens: Some(3), ..Usage::default() };
     /// let sum = one.plus(Usage { prompt_tokens: 8, ..Usage::default() });
     /// assert_eq!((sum.prompt_tokens, sum.completion_tokens), (13, 2));
     /// assert_eq!((sum.cached_tokens, sum.reasoning_tokens), (Some(3), None));
@@ -96,6 +99,7 @@ impl Usage {
             prompt_tokens: self.prompt_tokens.saturating_add(other.prompt_tokens),
             completion_tokens: self.completion_tokens.saturating_add(other.completion_tokens),
             cached_tokens: both(self.cached_tokens, other.cached_tokens),
+            cache_write_tokens: both(self.cache_write_tokens, other.cache_write_tokens),
             reasoning_tokens: both(self.reasoning_tokens, other.reasoning_tokens),
         }
     }

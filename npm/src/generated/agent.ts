@@ -97,6 +97,8 @@ export type AgentEvent =
       completionTokens?: number;
       /** How many of the prompt's tokens came from the provider's cache. */
       cachedTokens?: number;
+      /** How many of them were written to the provider's cache, where that has a price of its own. */
+      cacheWriteTokens?: number;
       /** How many of the answer's tokens were spent on reasoning. */
       reasoningTokens?: number;
     }

@@ -68,6 +68,8 @@ export interface ModelUsage {
   completionTokens: number;
   /** How many of the prompt's came from the provider's cache. */
   cachedTokens?: number;
+  /** How many of the prompt's were written to the provider's cache, where that has a price of its own. */
+  cacheWriteTokens?: number;
   /** How many of the answer's were spent on reasoning. */
   reasoningTokens?: number;
 }

@@ -50,8 +50,8 @@ export class Requests {
    * ```
    */
   async list(at: string, options?: { limit?: number }): Promise<RequestRecord[]> {
-    const { limit } = check.options(options, "options", { limit: check.count });
-    return this.#link.callWith("prompts", "requests", { at: check.id(at, "at"), limit });
+    const how = check.options(options, "options", { limit: check.count });
+    return this.#link.callWith("prompts", "requests", { at: check.id(at, "at"), ...how });
   }
 
   /**

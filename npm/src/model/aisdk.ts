@@ -48,7 +48,9 @@ export class AiSdk {
         if (!isObject(usage)) return true;
         const details = usage["inputTokenDetails"];
         const cached = isObject(details) ? details["cacheReadTokens"] : usage["cachedInputTokens"];
-        Object.assign(answer.usage, { promptTokens: usage["inputTokens"], completionTokens: usage["outputTokens"], cachedTokens: cached });
+        const written = isObject(details) ? details["cacheWriteTokens"] : undefined;
+        const counts = { promptTokens: usage["inputTokens"], completionTokens: usage["outputTokens"] };
+        Object.assign(answer.usage, { ...counts, cachedTokens: cached, cacheWriteTokens: written });
         return true;
       }
       case "error":

@@ -159,13 +159,14 @@ export function textOf(content: unknown): string {
 }
 
 /** A usage that can be one; providers err, and an agent's budget would with them. */
-function counted({ promptTokens, completionTokens, cachedTokens, reasoningTokens }: Partial<ModelUsage>): ModelUsage | undefined {
+function counted({ promptTokens, completionTokens, cachedTokens, cacheWriteTokens, reasoningTokens }: Partial<ModelUsage>): ModelUsage | undefined {
   const good = (count: unknown): count is number => Number.isSafeInteger(count) && (count as number) >= 0;
   if (!good(promptTokens)) return undefined;
   return {
     promptTokens,
     completionTokens: good(completionTokens) ? completionTokens : 0,
     ...(good(cachedTokens) ? { cachedTokens } : {}),
+    ...(good(cacheWriteTokens) ? { cacheWriteTokens } : {}),
     ...(good(reasoningTokens) ? { reasoningTokens } : {}),
   };
 }

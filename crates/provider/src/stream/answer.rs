@@ -64,6 +64,7 @@ pub(super) struct Counts {
     pub prompt: Option<u64>,
     pub completion: Option<u64>,
     pub cached: Option<u64>,
+    pub written: Option<u64>,
     pub reasoning: Option<u64>,
 }
 
@@ -218,8 +219,9 @@ impl Answer {
         let usage = match (counts.prompt, counts.completion) {
             (Some(prompt_tokens), Some(completion_tokens)) => {
                 let cached_tokens = counts.cached.filter(|cached| *cached <= prompt_tokens);
+                let cache_write_tokens = counts.written.filter(|written| *written <= prompt_tokens);
                 let reasoning_tokens = counts.reasoning.filter(|reasoning| *reasoning <= completion_tokens);
-                Some(Usage { prompt_tokens, completion_tokens, cached_tokens, reasoning_tokens })
+                Some(Usage { prompt_tokens, completion_tokens, cached_tokens, cache_write_tokens, reasoning_tokens })
             }
             _ => None,
         };

@@ -161,6 +161,7 @@ fn usage(answer: &mut Answer, holder: &Value, heard: &dyn Fn(Delta)) {
         // What is cached is not in `input_tokens`.
         answer.usage.prompt = input.map(|input| input + written.unwrap_or(0) + read.unwrap_or(0));
         answer.usage.cached = read;
+        answer.usage.written = written;
     }
     if usage.get("output_tokens").is_some_and(|count| !count.is_null()) {
         answer.usage.completion = answer.count(usage.get("output_tokens"), heard);

@@ -59,7 +59,13 @@ fn thinking_text_and_calls_go_back_as_they_came() {
     assert_eq!(completion.finish, Finish::ToolCalls);
     assert_eq!(
         completion.usage,
-        Some(Usage { prompt_tokens: 125, completion_tokens: 42, cached_tokens: Some(20), ..Usage::default() })
+        Some(Usage {
+            prompt_tokens: 125,
+            completion_tokens: 42,
+            cached_tokens: Some(20),
+            cache_write_tokens: Some(100),
+            ..Usage::default()
+        })
     );
     let payload = next_turn(Anthropic, read.message());
     let expected = json!([

@@ -33,7 +33,13 @@ fn parts_with_signatures_go_back_as_they_came() {
     assert_eq!(read.completion().finish, Finish::ToolCalls);
     assert_eq!(
         read.completion().usage,
-        Some(Usage { prompt_tokens: 7, completion_tokens: 35, cached_tokens: Some(4), reasoning_tokens: Some(30) })
+        Some(Usage {
+            prompt_tokens: 7,
+            completion_tokens: 35,
+            cached_tokens: Some(4),
+            reasoning_tokens: Some(30),
+            ..Usage::default()
+        })
     );
     let payload = next_turn(Gemini, read.message());
     let parts = payload["contents"][1]["parts"].as_array().unwrap();

@@ -32,7 +32,13 @@ fn text_and_usage_in_a_last_chunk_without_choices() {
     assert_eq!(read.completion().finish, Finish::Stop);
     assert_eq!(
         read.completion().usage,
-        Some(Usage { prompt_tokens: 12, completion_tokens: 3, cached_tokens: Some(8), reasoning_tokens: Some(2) })
+        Some(Usage {
+            prompt_tokens: 12,
+            completion_tokens: 3,
+            cached_tokens: Some(8),
+            reasoning_tokens: Some(2),
+            ..Usage::default()
+        })
     );
     assert!(read.message().extra.is_empty());
     next_turn(OpenAiChat, read.message());

@@ -50,7 +50,13 @@ fn encrypted_reasoning_goes_back_with_what_followed() {
     assert_eq!(completion.finish, Finish::ToolCalls);
     assert_eq!(
         completion.usage,
-        Some(Usage { prompt_tokens: 9, completion_tokens: 6, cached_tokens: Some(2), reasoning_tokens: Some(4) })
+        Some(Usage {
+            prompt_tokens: 9,
+            completion_tokens: 6,
+            cached_tokens: Some(2),
+            reasoning_tokens: Some(4),
+            ..Usage::default()
+        })
     );
     let payload = next_turn(OpenAiResponses, read.message());
     assert_eq!(payload["input"][1]["encrypted_content"], "gAAAA");

@@ -99,7 +99,7 @@ impl Prompts for Part {
             }
             if JournalRequest::methods().contains(&method) {
                 let request = JournalRequest::read(method, &params).map_err(bad_request)?;
-                return Ok(data(keep.journal(request).await.map_err(|error| keep_error(&error))?));
+                return Ok(data(Box::pin(keep.journal(request)).await.map_err(|error| keep_error(&error))?));
             }
             let request = PromptRequest::read(method, &params).map_err(bad_request)?;
             drop(params);
