@@ -51,7 +51,27 @@ export interface CompactOptions extends CompactParams {
 export interface ResponseUsage {
   /** The tokens of the whole prompt, what came from the provider's cache included. */
   promptTokens?: number;
+  /** The tokens of the answer, reasoning included. */
+  completionTokens?: number;
+  /** How many of the prompt's came from the provider's cache. */
+  cachedTokens?: number;
+  /** How many of the prompt's were written to the provider's cache, if that has a price of its own. */
+  cacheWriteTokens?: number;
+  /** How many of the answer's were spent on reasoning. */
+  reasoningTokens?: number;
+  /** The request that was answered: `request` of a {@link Context} that was made with `record: true`. The usage is kept with it. */
+  request?: string;
 }
+
+/** What is read of a {@link ResponseUsage}. @internal */
+export const USAGE = {
+  promptTokens: check.count,
+  completionTokens: check.count,
+  cachedTokens: check.count,
+  cacheWriteTokens: check.count,
+  reasoningTokens: check.count,
+  request: check.text<string>,
+};
 
 const TIMEOUT = 120_000;
 

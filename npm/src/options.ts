@@ -17,7 +17,7 @@ import type { MaybePromise, StoreAdapter } from "./stores/adapter.js";
  * Settings of prompts and compactions, as {@link Settings.set} stores them: the options of {@link Chain.context} but those
  * that belong to one call, and when and how histories are compacted.
  */
-export interface ContextSettings extends Omit<ContextOptions<Provider>, "pins" | "epoch" | "live" | "encoding"> {
+export interface ContextSettings extends Omit<ContextOptions<Provider>, "pins" | "epoch" | "live" | "record" | "encoding"> {
   /** When and how histories are compacted; `false` for only when it is asked for. */
   compaction?: AgentCompaction | false;
   /** Who summarises if a call brings no function: the built-in rules, or the agent's own model, which it is without a word. */

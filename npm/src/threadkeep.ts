@@ -69,7 +69,7 @@ export class Threadkeep {
   readonly searchIndex: SearchIndex;
   /** How prompts are built and histories compacted if a call does not say. */
   readonly settings: Settings;
-  /** What agents have sent to models, and what that took. */
+  /** What was sent to models, and what that took. */
   readonly requests: Requests;
   readonly #damaged: StoreAdapter["damaged"];
   readonly #link: Link;

@@ -20,7 +20,7 @@ use threadkeep_store::{Commit, Record, Scan, Store, StoreError};
 use crate::context::Past;
 use crate::json::{from_json, to_json};
 use crate::keep::Write;
-use crate::protocol::{ContextOptions, ContextParams, ContextReply, RequestRecord, context_params};
+use crate::protocol::{BadRequest, ContextOptions, ContextParams, ContextReply, RequestRecord, context_params};
 use crate::{Keep, KeepError, keys};
 
 /// Milliseconds.
@@ -137,6 +137,59 @@ impl<S: Store> Keep<S> {
         written.await?.ok_or_else(missing)
     }
 
+    /// A prompt with a call's own options over the settings of its chain; noted in the journal if the option `record` says so.
+    ///
+    /// # Errors
+    /// As [`Keep::context`].
+    pub async fn context_of(&self, at: &str, own: ContextParams) -> Result<ContextReply, KeepError> {
+        if own.record {
+            return Box::pin(self.recorded_context(at, own)).await;
+        }
+        self.context(at, &self.options_at(at, own).await?).await
+    }
+
+    /// A prompt for a request of the caller's own, noted in the journal: [`ContextReply::request`] is its id. Settings say nothing of
+    /// whether, since this call does.
+    ///
+    /// # Errors
+    /// As [`Keep::context`]; a prompt over its budget is not noted.
+    async fn recorded_context(&self, at: &str, own: ContextParams) -> Result<ContextReply, KeepError> {
+        let settings = self.context_options(Some(at)).await?;
+        let days = journal_days(&settings).flatten();
+        let params = ContextParams { record: false, ..own.over(settings.context) };
+        let options = ContextOptions::from(params.clone());
+        let (_, node) = self.place(at).await?;
+        // Of that node, wherever the head is by now.
+        let mut reply = self.context(node.as_str(), &options).await?;
+        if !reply.over_budget {
+            let provider = options.build.provider;
+            let (params, dialect, agent) = (&params, None, None);
+            let sending =
+                Sending { node: &node, agent, params, dialect, provider, reply: &reply, body: &reply.payload, days };
+            reply.request = Some(self.note_request(sending).await?.record.id);
+        }
+        Ok(reply)
+    }
+
+    /// Notes how a request ended, and what the provider counted.
+    ///
+    /// # Errors
+    /// `bad-request` for an id of no request; `corrupt`; the store's.
+    pub async fn note_answer(&self, id: &str, usage: Option<Usage>, outcome: &str) -> Result<(), KeepError> {
+        let _writing = self.writing().await;
+        let (key, record) = self.found(id).await?;
+        let transcript = record.transcript.clone();
+        let noted = Noted { key, record }.ended(outcome, usage)?;
+        let written = self.write(&transcript, |_| {
+            let mut write = Write::new(Vec::new(), ());
+            write.extra.puts.push(noted.clone());
+            // It may have been deleted meanwhile.
+            write.extra.present.push(noted.0.clone());
+            Ok(write)
+        });
+        written.await?.ok_or_else(|| unknown().into())
+    }
+
     /// The requests of a chain (`at` is a head's name or a node), or of a whole transcript (its id), oldest first; the newest `limit`.
     ///
     /// # Errors
@@ -168,16 +221,9 @@ impl<S: Store> Keep<S> {
     /// # Errors
     /// `bad-request` for an id of no request; `vocabulary-missing`; `corrupt`; the store's.
     pub async fn request(&self, id: &str) -> Result<Rebuilt, KeepError> {
-        let unknown = || crate::protocol::BadRequest { argument: "id".to_owned(), why: "names no request".to_owned() };
-        let (transcript, stamp) = id.rsplit_once(':').ok_or_else(unknown)?;
-        let transcript = TranscriptId::new(transcript).map_err(|_| unknown())?;
-        let sent_at = stamp.get(..11).and_then(|digits| i64::from_str_radix(digits, 16).ok()).ok_or_else(unknown)?;
-        let key = keys::request(&transcript, day(sent_at), stamp);
-        let record: RequestRecord = match self.inner.store.get(&key).await? {
-            Some(bytes) => read(&key, &bytes)?,
-            None => return Err(unknown().into()),
-        };
-        let key = keys::request_options(&transcript, day(sent_at), &record.options);
+        let (_, record) = self.found(id).await?;
+        let transcript = &record.transcript;
+        let key = keys::request_options(transcript, day(record.sent_at), &record.options);
         let common: Option<Vec<u8>> = self.inner.store.get(&key).await?;
         let lost = || corrupt(&key, "the options of a request are missing".to_owned());
         let Common { mut options, pins, dialect } = read(&key, &common.ok_or_else(lost)?)?;
@@ -204,6 +250,18 @@ impl<S: Store> Keep<S> {
         Ok(Rebuilt { record, options, pins, context, body, differs })
     }
 
+    /// A request's key and what is kept of it.
+    async fn found(&self, id: &str) -> Result<(String, RequestRecord), KeepError> {
+        let (transcript, stamp) = id.rsplit_once(':').ok_or_else(unknown)?;
+        let transcript = TranscriptId::new(transcript).map_err(|_| unknown())?;
+        let sent_at = stamp.get(..11).and_then(|digits| i64::from_str_radix(digits, 16).ok()).ok_or_else(unknown)?;
+        let key = keys::request(&transcript, day(sent_at), stamp);
+        match self.inner.store.get(&key).await? {
+            Some(bytes) => Ok((key.clone(), read(&key, &bytes)?)),
+            None => Err(unknown().into()),
+        }
+    }
+
     /// Adds to a commit that the requests of these nodes go.
     pub(crate) async fn unnote(
         &self,
@@ -216,6 +274,10 @@ impl<S: Store> Keep<S> {
         commit.deletes.extend(noted.filter(|key| keys::request_seq(key).is_some_and(|seq| gone.contains(&seq))));
         Ok(())
     }
+}
+
+fn unknown() -> BadRequest {
+    BadRequest { argument: "id".to_owned(), why: "names no request".to_owned() }
 }
 
 /// Who makes prompts: another version may make others of the same.

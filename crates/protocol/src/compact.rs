@@ -9,7 +9,7 @@ use threadkeep_context::MessageRef;
 use threadkeep_core::checkpoint::{Checkpoint, Spent, Strategy};
 use threadkeep_core::read::{self, BadRequest, object, or_default};
 use threadkeep_core::{Message, MessageId};
-use threadkeep_provider::Provider;
+use threadkeep_provider::{Provider, Usage};
 
 use super::Counting;
 
@@ -34,6 +34,10 @@ pub enum CompactionRequest {
         at: String,
         /// What the provider reported of the prompt.
         prompt_tokens: Option<u32>,
+        /// The request that was answered, if it was noted in the journal.
+        request: Option<String>,
+        /// What the provider reported, for the journal.
+        usage: Option<Usage>,
         /// When to compact.
         #[serde(default, deserialize_with = "object")]
         #[cfg_attr(feature = "ts", ts(as = "Option<_>"))]

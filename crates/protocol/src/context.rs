@@ -102,6 +102,10 @@ pub struct ContextParams {
     #[serde(deserialize_with = "or_default")]
     #[cfg_attr(feature = "ts", ts(as = "Option<_>"))]
     pub live: bool,
+    /// Whether the request is noted in the journal: `Context.request` is its id then. Say what it took with `Thread.afterResponse`.
+    #[serde(deserialize_with = "or_default")]
+    #[cfg_attr(feature = "ts", ts(as = "Option<_>"))]
+    pub record: bool,
     /// How the payload is written.
     #[serde(deserialize_with = "maybe_object")]
     pub render: Option<RenderParams>,
@@ -109,7 +113,7 @@ pub struct ContextParams {
 
 impl ContextParams {
     /// These options over wider ones: each option is taken whole from here, if it is here. What belongs to one call alone (`pins`, `epoch`,
-    /// `live`) is only taken from here.
+    /// `live`, `record`) is only taken from here.
     #[must_use]
     pub fn over(self, wider: Self) -> Self {
         Self {
@@ -131,6 +135,7 @@ impl ContextParams {
             tools: self.tools.or(wider.tools),
             epoch: self.epoch,
             live: self.live,
+            record: self.record,
             render: self.render.or(wider.render),
         }
     }
@@ -255,6 +260,8 @@ impl From<ContextParams> for ContextOptions {
             tools,
             epoch,
             live,
+            // Whoever carries the call out sees to it.
+            record: _,
             render,
         } = params;
         let mut read = Self {

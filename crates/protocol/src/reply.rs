@@ -33,6 +33,9 @@ pub struct ContextReply {
     pub warnings: Vec<Warning>,
     /// The checkpoint that stands in for the old part; the ledger's lines with the rule `checkpoint` are about it.
     pub checkpoint: Option<String>,
+    /// The request's id in the journal, if the option `record` was set.
+    #[cfg_attr(feature = "ts", ts(optional))]
+    pub request: Option<String>,
     /// The remembered records that were at hand for it, best first: a mark of each one's id.
     #[cfg_attr(feature = "ts", ts(skip))]
     pub recalled: Vec<String>,
@@ -51,6 +54,7 @@ impl From<Prompt<'_>> for ContextReply {
             kinds: context.kinds,
             warnings,
             checkpoint: None,
+            request: None,
             recalled: Vec::new(),
         }
     }
@@ -84,7 +88,7 @@ impl ContextReply {
 
     /// What [`ContextReply::to_json`] writes, but for the ledger, whose lines are then not made.
     pub fn to_json_without_ledger(&self) -> Value {
-        object([
+        let mut all = object([
             ("messages", self.messages.iter().map(Message::to_json).collect()),
             ("payload", self.payload.clone()),
             ("tokens", self.figures.tokens.into()),
@@ -94,7 +98,11 @@ impl ContextReply {
             ("kinds", self.kinds.to_json()),
             ("warnings", self.warnings.iter().map(warning_json).collect()),
             ("checkpoint", self.checkpoint.clone().into()),
-        ])
+        ]);
+        if let Some(request) = &self.request {
+            all["request"] = request.as_str().into();
+        }
+        all
     }
 }
 

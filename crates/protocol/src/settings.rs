@@ -88,10 +88,11 @@ impl SummarizerName {
 read_by_name!(SummarizerName, SummarizerName::from_name, "rules or model");
 
 /// Options that belong to one call, or to the program, and are not stored.
-const NOT_STORED: [(&str, &str); 4] = [
+const NOT_STORED: [(&str, &str); 5] = [
     ("pins", "is not stored with settings: pin the node"),
     ("epoch", "is not stored with settings: it belongs to a call"),
     ("live", "is not stored with settings: it belongs to a call"),
+    ("record", "is not stored with settings: it belongs to a call, and agents' requests are noted anyway"),
     ("encoding", "is not stored with settings: it is chosen when a keep is opened"),
 ];
 

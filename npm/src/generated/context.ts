@@ -149,6 +149,8 @@ export interface ContextOptions<P extends Provider = Provider> {
   epoch?: string;
   /** Whether calls at the end without a result are still running; otherwise they count as aborted. */
   live?: boolean;
+  /** Whether the request is noted in the journal: {@link Context.request} is its id then. Say what it took with `Thread.afterResponse`. */
+  record?: boolean;
   /** How the payload is written. */
   render?: RenderForm;
 }
@@ -316,6 +318,8 @@ export interface Context<P extends Provider = Provider, F extends PayloadForm = 
   warnings: ContextWarning[];
   /** The checkpoint that stands in for the old part; the ledger's lines with the rule `checkpoint` are about it. */
   checkpoint: string | null;
+  /** The request's id in the journal, if the option `record` was set. */
+  request?: string;
   /** Tokens, as the provider's messages are counted. Those of a prompt are the sum of the ledger's. */
   tokens: number;
   /** Characters of content and calls, in UTF-16 units as JavaScript's `length` counts them. */

@@ -6,6 +6,7 @@ import type { CompactionPolicy, CompactionStrategy } from "./compaction.js";
 import type { ContextOptions, Encoding } from "./context.js";
 import type { MailFilter } from "./mail.js";
 import type { Episode, EpisodeEdit, EpisodeFilter, Fact, FactEdit, FactFilter, NewFact, RetrieveOptions } from "./memory.js";
+import type { ModelUsage } from "./provider.js";
 import type { InboundMessage, RecentOptions } from "./request.js";
 import type { SearchParams } from "./search.js";
 
@@ -181,6 +182,10 @@ export interface Methods {
     at: string;
     /** What the provider reported of the prompt. */
     promptTokens?: number;
+    /** The request that was answered, if it was noted in the journal. */
+    request?: string;
+    /** What the provider reported, for the journal. */
+    usage?: ModelUsage;
     /** When to compact. */
     policy?: CompactionPolicy;
   };

@@ -146,14 +146,20 @@ export abstract class Chain {
    * @example
    * ```ts
    * const thread = keep.thread("ann-42");
-   * const due = await thread.afterResponse({ promptTokens: usage.prompt_tokens }, { model: "gpt-4o" });
+   * const { payload, request } = await thread.context({ record: true });
+   * const { usage } = await openai.chat.completions.create(payload);
+   * const due = await thread.afterResponse({ promptTokens: usage.prompt_tokens, request }, { model: "gpt-4o" });
    * if (due !== null) await thread.compact(); // before the next call
    * ```
    */
   async afterResponse(usage?: ResponseUsage, policy?: CompactionPolicy): Promise<CompactionReason | null> {
+    const { request, ...counted } = check.options(usage, "usage", compaction.USAGE);
+    const { promptTokens } = counted;
     return this.#link.callWith("prompts", "afterResponse", {
       at: this.#at,
-      ...check.options(usage, "usage", { promptTokens: check.count }),
+      ...(promptTokens === undefined ? {} : { promptTokens }),
+      ...(request === undefined ? {} : { request }),
+      ...(request === undefined || promptTokens === undefined ? {} : { usage: { ...counted, promptTokens } }),
       policy: { ...this.#link.policy, ...compaction.policy(policy, "policy") },
     });
   }

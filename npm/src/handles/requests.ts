@@ -1,4 +1,4 @@
-// The journal of a keep: what agents have sent to models.
+// The journal of a keep: what was sent to models.
 
 import * as check from "../check.js";
 import type { Link } from "../link.js";
@@ -26,8 +26,9 @@ export interface SentRequest {
 }
 
 /**
- * What agents have sent to models: `keep.requests`. Of each request a record of less than a kilobyte is kept. The body is made again from
- * the thread, which is stored anyway. Requests are deleted with their nodes. Compactions that ask a model are not among them.
+ * What was sent to models: `keep.requests`. Agents' requests are noted by themselves, your own if {@link Chain.context} has the option
+ * `record`. Requests of compactions are not. Of each request a record of less than a kilobyte is kept. The body is made again from the thread,
+ * which is stored anyway. Requests are deleted with their nodes.
  */
 export class Requests {
   readonly #link: Link;

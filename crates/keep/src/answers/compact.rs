@@ -46,7 +46,10 @@ impl<S: Store> Keep<S> {
                 .map(|checkpoint| own_value(&CheckpointInfo::from(checkpoint)))
                 .collect(),
             CompactionRequest::Epochs { at } => self.epochs(&at).await?.iter().map(epoch_json).collect(),
-            CompactionRequest::AfterResponse { at, prompt_tokens, policy } => {
+            CompactionRequest::AfterResponse { at, prompt_tokens, request, usage, policy } => {
+                if let Some(request) = request {
+                    self.note_answer(&request, usage, "stop").await?;
+                }
                 let tokens = prompt_tokens.map(u64::from);
                 pending(match self.policy_at(&at, &policy).await? {
                     Some(policy) => self.after_response(&at, tokens, &policy).await?,

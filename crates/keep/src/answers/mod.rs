@@ -91,8 +91,7 @@ impl<S: Store> Keep<S> {
                 self.get_recent(&head, &options).await.map(Response::Messages)
             }
             PromptRequest::Context { at, options } => {
-                let options = self.options_at(&at, *options).await?;
-                Ok(Response::Context(self.context(&at, &options).await?.to_json()))
+                Ok(Response::Context(self.context_of(&at, *options).await?.to_json()))
             }
             PromptRequest::Fit { at, options, what_if } => {
                 let options = self.options_at(&at, *options).await?;

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use threadkeep::agent::{Agent, AgentEvent};
 use threadkeep::mailbox::Outgoing;
 use threadkeep::model::{Answer, Call, Model};
-use threadkeep::protocol::ContextSettings;
+use threadkeep::protocol::{ContextSettings, context_params};
 use threadkeep::{Keep, NewFact};
 use threadkeep_provider::{Dialect, Provider, Usage};
 use threadkeep_store::{MemoryStore, Scan, Store};
@@ -155,6 +155,37 @@ fn a_record_says_what_the_provider_counted_and_how_it_ended() {
         let transcript = all[0].transcript.clone();
         assert_eq!(keep.requests(transcript.as_str(), None).await.unwrap(), all);
         assert_eq!(keep.requests(all[0].node.as_str(), None).await.unwrap(), all[..2]);
+    });
+}
+
+#[test]
+fn a_caller_can_have_its_own_requests_noted() {
+    run(async {
+        let world = World::default();
+        let keep = world.tab();
+        keep.append("c", crate::users(6)).await.unwrap();
+        set(&keep, json!({"budget": {"maxMessages": 3}, "journal": false})).await;
+        let ask = async |options: Value| {
+            let params = context_params(options).unwrap();
+            keep.context_of("c", params).await.unwrap()
+        };
+        let own = json!({"encoding": "estimate", "provider": "anthropic", "model": "m", "pins": [0], "record": true});
+        let reply = ask(own).await;
+        let id = reply.request.clone().unwrap();
+        assert_eq!(ask(json!({"encoding": "estimate"})).await.request, None);
+        keep.append("c", crate::users(3)).await.unwrap();
+        let open = keep.requests("c", None).await.unwrap();
+        assert_eq!((open.len(), open[0].outcome.as_deref(), open[0].usage), (1, None, None));
+        let usage = Usage { prompt_tokens: 12, completion_tokens: 3, cache_write_tokens: Some(9), ..Usage::default() };
+        keep.note_answer(&id, Some(usage), "stop").await.unwrap();
+        let again = world.tab().request(&id).await.unwrap();
+        assert_eq!((again.body, again.differs, again.record.usage), (reply.payload, None, Some(usage)));
+        assert_eq!(again.context.messages, reply.messages);
+        let over = ask(json!({"encoding": "estimate", "budget": {"maxTokens": 1}, "record": true})).await;
+        assert!(over.over_budget && over.request.is_none(), "what is not sent is not noted");
+        keep.delete_transcript(&open[0].transcript).await.unwrap();
+        assert_eq!(code(keep.note_answer(&id, None, "stop").await), "bad-request");
+        assert_eq!(keys(&world), [""; 0]);
     });
 }
 

@@ -106,8 +106,7 @@ impl Prompts for Part {
             let PromptRequest::Context { at, options } = request else {
                 return to_json(&keep.prompt(request).await.map_err(|error| keep_error(&error))?);
             };
-            let options = keep.options_at(&at, *options).await.map_err(|error| keep_error(&error))?;
-            let reply = keep.context(&at, &options).await.map_err(|error| keep_error(&error))?;
+            let reply = keep.context_of(&at, *options).await.map_err(|error| keep_error(&error))?;
             let data = data(reply.to_json_without_ledger());
             let lines = LedgerLines::new(Box::new(Lines(reply.ledger)));
             Ok(Array::of2(&data, &lines.into()).into())
