@@ -113,6 +113,9 @@ fn every_request_is_made_again_bit_by_bit_whatever_came_after() {
                 say(&keep, &lal, "c", "And Ann?").await;
                 let end = keep.head("c").await.unwrap().unwrap();
                 keep.pin_node(&end.id, at % 2 == 0).await.unwrap();
+                // What is pinned now was not then, and the other way round.
+                let first = keep.chain(&end.id).await.unwrap()[1].id.clone();
+                keep.pin_node(&first, at % 3 == 1).await.unwrap();
                 if at == 3 {
                     // What is remembered later is not in earlier requests.
                     keep.remember(NewFact::new("The boiler was sold.")).await.unwrap();
