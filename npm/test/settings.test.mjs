@@ -149,6 +149,24 @@ test("requests say what was sent, and go with their thread", async () => {
   await keep.close();
 });
 
+test("a request of one's own is noted with its usage, if it asks for that", async () => {
+  const keep = await memory({ encoding: "estimate" });
+  const thread = keep.thread("c");
+  await thread.append(HISTORY);
+  assert.equal("request" in (await thread.context()), false);
+  const { payload, request } = await thread.context({ provider: "gemini", budget: { maxTokens: 500 }, record: true });
+  await thread.append([{ role: "assistant", content: "Two metres." }]);
+  assert.equal(await thread.afterResponse({ promptTokens: 480, completionTokens: 4, cachedTokens: 100, request }), null);
+  const [record] = await keep.requests.list("c");
+  assert.deepEqual(record.usage, { promptTokens: 480, completionTokens: 4, cachedTokens: 100 });
+  const again = await keep.requests.get(request);
+  assert.deepEqual([again.body, again.differs], [payload, null]);
+  await rejects(thread.afterResponse({ promptTokens: 1, request: "x" }), "bad-request", /names no request/);
+  await rejects(thread.afterResponse({ promptTokens: -1 }), "bad-request", /promptTokens/);
+  await rejects(keep.settings.set(null, { record: true }), "bad-request", /options\.record/);
+  await keep.close();
+});
+
 test("settings are there after a restart, and an agent's own options win over them", async () => {
   const records = new Map();
   const open = () => Threadkeep.open({ storage: mapAdapter({ records }), encoding: "estimate" });

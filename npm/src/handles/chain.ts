@@ -154,12 +154,12 @@ export abstract class Chain {
    */
   async afterResponse(usage?: ResponseUsage, policy?: CompactionPolicy): Promise<CompactionReason | null> {
     const { request, ...counted } = check.options(usage, "usage", compaction.USAGE);
-    const { promptTokens } = counted;
+    const { promptTokens, completionTokens = 0 } = counted;
     return this.#link.callWith("prompts", "afterResponse", {
       at: this.#at,
       ...(promptTokens === undefined ? {} : { promptTokens }),
       ...(request === undefined ? {} : { request }),
-      ...(request === undefined || promptTokens === undefined ? {} : { usage: { ...counted, promptTokens } }),
+      ...(request === undefined || promptTokens === undefined ? {} : { usage: { ...counted, promptTokens, completionTokens } }),
       policy: { ...this.#link.policy, ...compaction.policy(policy, "policy") },
     });
   }
