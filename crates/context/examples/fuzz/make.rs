@@ -329,6 +329,7 @@ const _: fn(ContextParams) = |params| {
         model: _,
         memory: _,
         epoch: _,
+        record: _,
         render: _,
     } = params;
     let Budget {
