@@ -42,6 +42,7 @@ mod report;
 mod sniff;
 mod split;
 mod tree;
+mod usage;
 mod when;
 pub mod write;
 pub mod zip;
@@ -51,6 +52,7 @@ pub use format::Format;
 pub use input::Input;
 pub use plan::plan;
 pub use reader::Reader;
+pub use usage::{Reported, reported};
 
 use serde_json::{Map, Value};
 

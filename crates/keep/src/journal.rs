@@ -13,6 +13,7 @@ use serde_json::Value;
 use sha2::{Digest, Sha256};
 use threadkeep_context::MessageRef;
 use threadkeep_core::read::Off;
+use threadkeep_core::transcript::Placed;
 use threadkeep_core::{Entry, MessageId, Transcript, TranscriptId};
 use threadkeep_provider::{Dialect, Provider, Usage};
 use threadkeep_store::{Commit, Record, Scan, Store, StoreError};
@@ -20,7 +21,7 @@ use threadkeep_store::{Commit, Record, Scan, Store, StoreError};
 use crate::context::Past;
 use crate::json::{from_json, to_json};
 use crate::keep::Write;
-use crate::protocol::{BadRequest, ContextOptions, ContextParams, ContextReply, RequestRecord, context_params};
+use crate::protocol::{BadRequest, ContextOptions, ContextParams, ContextReply, MadeOf, RequestRecord, context_params};
 use crate::{Keep, KeepError, keys};
 
 /// Milliseconds.
@@ -104,6 +105,16 @@ impl<S: Store> Keep<S> {
             pins.sort();
             let common = Common { options: options.clone(), pins, dialect: sending.dialect.clone() };
             let common = to_json(&common)?;
+            let made_of = MadeOf {
+                checkpoint: sending.reply.checkpoint.clone(),
+                memory: sending.reply.recalled.clone(),
+                memory_text: memory_text.as_ref().and_then(Value::as_str).map(str::to_owned),
+                options: hex(&common)[..32].to_owned(),
+                hash: hex(text.as_bytes()),
+                bytes: text.len() as u64,
+                version: VERSION.to_owned(),
+            };
+            let shared = keys::request_options(&transcript, day(now), &made_of.options);
             let record = RequestRecord {
                 id: [transcript.as_str(), ":", &stamp].concat(),
                 sent_at: now,
@@ -112,21 +123,16 @@ impl<S: Store> Keep<S> {
                 messages: placed.node.messages.len(),
                 agent: sending.agent.map(str::to_owned),
                 provider: sending.provider,
+                program: None,
                 model: sending.params.model.clone().unwrap_or_default(),
                 tokens: sending.reply.figures.tokens,
-                checkpoint: sending.reply.checkpoint.clone(),
-                memory: sending.reply.recalled.clone(),
-                memory_text: memory_text.as_ref().and_then(Value::as_str).map(str::to_owned),
-                options: hex(&common)[..32].to_owned(),
-                hash: hex(text.as_bytes()),
-                bytes: text.len() as u64,
-                version: VERSION.to_owned(),
+                made_of: Some(made_of),
                 usage: None,
                 outcome: None,
             };
             let key = keys::request(&transcript, day(now), &stamp);
             let mut write = Write::new(Vec::<Entry>::new(), ());
-            write.extra.puts.push((keys::request_options(&transcript, day(now), &record.options), common));
+            write.extra.puts.push((shared, common));
             write.extra.puts.push((key.clone(), to_json(&record)?));
             if let Some(days) = sending.days {
                 let oldest = day(now).saturating_sub(u64::from(days));
@@ -191,22 +197,29 @@ impl<S: Store> Keep<S> {
     }
 
     /// The requests of a chain (`at` is a head's name or a node), or of a whole transcript (its id), oldest first; the newest `limit`.
+    /// Those that other programs sent stand among them, as far as imported sessions tell of them.
     ///
     /// # Errors
     /// `missing-node`; `corrupt`; the store's.
     pub async fn requests(&self, at: &str, limit: Option<usize>) -> Result<Vec<RequestRecord>, KeepError> {
         let (transcript, leaf) = self.place(at).await?;
         let whole = transcript.as_str() == at && !self.is_head(&transcript, at).await?;
-        let mut found = self.noted(&transcript).await?;
-        if !whole {
-            let on_chain = self.glance(&transcript, |log| {
-                Ok(log.tree.chain(&leaf)?.into_iter().map(|placed| placed.seq).collect::<HashSet<u64>>())
-            });
-            let on_chain = on_chain.await?;
-            found.retain(|(key, _)| keys::request_seq(key).is_some_and(|seq| on_chain.contains(&seq)));
+        let noted = self.noted(&transcript).await?;
+        let of = self.glance(&transcript, |log| {
+            let nodes: Vec<&Placed> = if whole { log.tree.nodes().collect() } else { log.tree.chain(&leaf)? };
+            let seqs: HashSet<u64> = nodes.iter().map(|placed| placed.seq).collect();
+            Ok((seqs, reported(&log.tree, &nodes)))
+        });
+        let (seqs, mut all) = of.await?;
+        for (key, bytes) in &noted {
+            if keys::request_seq(key).is_some_and(|seq| seqs.contains(&seq)) {
+                all.push(read(key, bytes)?);
+            }
         }
-        let surplus = limit.map_or(0, |limit| found.len().saturating_sub(limit));
-        found.iter().skip(surplus).map(|(key, bytes)| read(key, bytes)).collect()
+        all.sort_by_key(|record| record.sent_at);
+        let surplus = limit.map_or(0, |limit| all.len().saturating_sub(limit));
+        all.drain(..surplus);
+        Ok(all)
     }
 
     /// All records of a transcript with their keys, oldest first.
@@ -221,14 +234,15 @@ impl<S: Store> Keep<S> {
     /// # Errors
     /// `bad-request` for an id of no request; `vocabulary-missing`; `corrupt`; the store's.
     pub async fn request(&self, id: &str) -> Result<Rebuilt, KeepError> {
-        let (_, record) = self.found(id).await?;
+        let (key, record) = self.found(id).await?;
         let transcript = &record.transcript;
-        let key = keys::request_options(transcript, day(record.sent_at), &record.options);
+        let made_of = record.made_of.as_ref().ok_or_else(|| corrupt(&key, "it does not say of what".to_owned()))?;
+        let key = keys::request_options(transcript, day(record.sent_at), &made_of.options);
         let common: Option<Vec<u8>> = self.inner.store.get(&key).await?;
         let lost = || corrupt(&key, "the options of a request are missing".to_owned());
         let Common { mut options, pins, dialect } = read(&key, &common.ok_or_else(lost)?)?;
         if let (Some(text), Some(memory)) =
-            (&record.memory_text, options.get_mut("memory").and_then(Value::as_object_mut))
+            (&made_of.memory_text, options.get_mut("memory").and_then(Value::as_object_mut))
         {
             memory.insert("text".to_owned(), text.as_str().into());
         }
@@ -236,15 +250,15 @@ impl<S: Store> Keep<S> {
         let past = Past {
             messages: record.messages,
             pins: pins.iter().map(|id| MessageRef::Node(id.as_str().to_owned())).collect(),
-            checkpoint: record.checkpoint.clone(),
-            memory: &record.memory,
+            checkpoint: made_of.checkpoint.clone(),
+            memory: &made_of.memory,
         };
         let context = self.context_then(&record.node, &ContextOptions::from(params), &past).await?;
         let body = dialect.map_or_else(|| context.payload.clone(), |dialect| dialect.body(&context.payload));
-        let differs = match hex(body.to_string().as_bytes()) == record.hash {
+        let differs = match hex(body.to_string().as_bytes()) == made_of.hash {
             true => None,
-            false if context.recalled != record.memory => Some("memory"),
-            false if record.version != VERSION => Some("version"),
+            false if context.recalled != made_of.memory => Some("memory"),
+            false if made_of.version != VERSION => Some("version"),
             false => Some("history"),
         };
         Ok(Rebuilt { record, options, pins, context, body, differs })
@@ -253,6 +267,10 @@ impl<S: Store> Keep<S> {
     /// A request's key and what is kept of it.
     async fn found(&self, id: &str) -> Result<(String, RequestRecord), KeepError> {
         let (transcript, stamp) = id.rsplit_once(':').ok_or_else(unknown)?;
+        if stamp.starts_with(REPORTED) {
+            let why = "names a request that another program sent: its body is not known".to_owned();
+            return Err(BadRequest { argument: "id".to_owned(), why }.into());
+        }
         let transcript = TranscriptId::new(transcript).map_err(|_| unknown())?;
         let sent_at = stamp.get(..11).and_then(|digits| i64::from_str_radix(digits, 16).ok()).ok_or_else(unknown)?;
         let key = keys::request(&transcript, day(sent_at), stamp);
@@ -274,6 +292,39 @@ impl<S: Store> Keep<S> {
         commit.deletes.extend(noted.filter(|key| keys::request_seq(key).is_some_and(|seq| gone.contains(&seq))));
         Ok(())
     }
+}
+
+/// Begins the last part of the id of a request that another program sent. No time in hex digits does.
+const REPORTED: char = 'n';
+
+/// The requests whose answers are among these nodes of an imported session. The session is in the log, so nothing else is stored of
+/// them: a request goes with its answer, and comes along wherever the log does.
+fn reported(tree: &Transcript, nodes: &[&Placed]) -> Vec<RequestRecord> {
+    let mut known = HashSet::new();
+    let record = |placed: &&Placed| {
+        let told = threadkeep_archive::reported(&placed.node)?;
+        if told.request.as_ref().is_some_and(|request| !known.insert(request.clone())) {
+            return None;
+        }
+        let asked = &tree.parent(placed)?.node;
+        let time = placed.node.created_at.or(asked.created_at).or(tree.info().created_at);
+        Some(RequestRecord {
+            id: format!("{}:{REPORTED}{:x}", tree.id(), placed.seq),
+            sent_at: time.unwrap_or_default(),
+            transcript: tree.id().clone(),
+            node: asked.id.clone(),
+            messages: asked.messages.len(),
+            agent: None,
+            program: Some(told.program.to_owned()),
+            provider: told.provider,
+            model: placed.node.origin.model.clone().unwrap_or_default(),
+            tokens: told.usage.prompt_tokens,
+            made_of: None,
+            usage: Some(told.usage),
+            outcome: told.outcome,
+        })
+    };
+    nodes.iter().filter_map(record).collect()
 }
 
 fn unknown() -> BadRequest {

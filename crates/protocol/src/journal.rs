@@ -57,12 +57,32 @@ pub struct RequestRecord {
     /// The agent that sent it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub agent: Option<String>,
+    /// The program that sent it, if it was found in an imported session: `claude-code`, `codex`, `gemini-cli` or `pi`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub program: Option<String>,
     /// Whose form it has.
     pub provider: Provider,
     /// The model that was asked.
     pub model: String,
-    /// Its tokens, as they were counted before it was sent.
+    /// Its tokens, as they were counted before it was sent; of another program's request, as its provider counted them.
     pub tokens: u64,
+    /// From which the request is made again. Another program's request cannot be.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub made_of: Option<MadeOf>,
+    /// What the provider counted.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub usage: Option<Usage>,
+    /// How it ended: `stop`, `tool-calls`, `length`, `filtered`, or a failure's code; of another program's request, in its provider's
+    /// words. Not there while it is open, and after a crash.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub outcome: Option<String>,
+}
+
+/// Of what a request was made, beside its messages.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+#[cfg_attr(feature = "ts", derive(ts_rs::TS), ts(optional_fields))]
+pub struct MadeOf {
     /// The checkpoint that stood in for the old part.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub checkpoint: Option<String>,
@@ -80,10 +100,4 @@ pub struct RequestRecord {
     pub bytes: u64,
     /// The version of Threadkeep that made it.
     pub version: String,
-    /// What the provider counted.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub usage: Option<Usage>,
-    /// How it ended: `stop`, `tool-calls`, `length`, `filtered`, or a failure's code. Not there while it is open, and after a crash.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub outcome: Option<String>,
 }

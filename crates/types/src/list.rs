@@ -86,7 +86,11 @@ pub(crate) fn files() -> Vec<File> {
         file(
             "journal",
             "Requests that were sent to models.",
-            vec![option::<protocol::JournalParams>(), answer::<protocol::RequestRecord>()],
+            vec![
+                option::<protocol::JournalParams>(),
+                answer::<protocol::MadeOf>(),
+                answer::<protocol::RequestRecord>(),
+            ],
         ),
         file("events", "What changed.", vec![answer::<protocol::Event>()]),
         file(

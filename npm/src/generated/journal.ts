@@ -9,26 +9,8 @@ export interface JournalOptions {
   days?: number;
 }
 
-/** What the journal holds of one request. The messages are in the log, the options beside it. */
-export interface RequestRecord {
-  /** Its id. */
-  id: string;
-  /** When it was made, in milliseconds since 1970 (UTC). */
-  sentAt: number;
-  /** Its transcript. */
-  transcript: string;
-  /** The node at which its chain ends. */
-  node: string;
-  /** How many messages that node had then. */
-  messages: number;
-  /** The agent that sent it. */
-  agent?: string;
-  /** Whose form it has. */
-  provider: Provider;
-  /** The model that was asked. */
-  model: string;
-  /** Its tokens, as they were counted before it was sent. */
-  tokens: number;
+/** Of what a request was made, beside its messages. */
+export interface MadeOf {
   /** The checkpoint that stood in for the old part. */
   checkpoint?: string;
   /** The remembered records that were at hand for it, best first: a mark of each one's id. */
@@ -43,8 +25,37 @@ export interface RequestRecord {
   bytes: number;
   /** The version of Threadkeep that made it. */
   version: string;
+}
+
+/** What the journal holds of one request. The messages are in the log, the options beside it. */
+export interface RequestRecord {
+  /** Its id. */
+  id: string;
+  /** When it was made, in milliseconds since 1970 (UTC). */
+  sentAt: number;
+  /** Its transcript. */
+  transcript: string;
+  /** The node at which its chain ends. */
+  node: string;
+  /** How many messages that node had then. */
+  messages: number;
+  /** The agent that sent it. */
+  agent?: string;
+  /** The program that sent it, if it was found in an imported session: `claude-code`, `codex`, `gemini-cli` or `pi`. */
+  program?: string;
+  /** Whose form it has. */
+  provider: Provider;
+  /** The model that was asked. */
+  model: string;
+  /** Its tokens, as they were counted before it was sent; of another program's request, as its provider counted them. */
+  tokens: number;
+  /** From which the request is made again. Another program's request cannot be. */
+  madeOf?: MadeOf;
   /** What the provider counted. */
   usage?: ModelUsage;
-  /** How it ended: `stop`, `tool-calls`, `length`, `filtered`, or a failure's code. Not there while it is open, and after a crash. */
+  /**
+   * How it ended: `stop`, `tool-calls`, `length`, `filtered`, or a failure's code; of another program's request, in its provider's
+   * words. Not there while it is open, and after a crash.
+   */
   outcome?: string;
 }

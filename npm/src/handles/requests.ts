@@ -27,7 +27,8 @@ export interface SentRequest {
 
 /**
  * What was sent to models: `keep.requests`. Agents' requests are noted by themselves, your own if {@link Chain.context} has the option
- * `record`. Requests of compactions are not. Of each request a record of less than a kilobyte is kept. The body is made again from the thread,
+ * `record`. Requests of compactions are not. Imported sessions of Claude Code, Codex, Gemini CLI and pi tell of theirs: these are listed with
+ * their usage, and have a `program`. Of each request a record of less than a kilobyte is kept. The body is made again from the thread,
  * which is stored anyway. Requests are deleted with their nodes.
  */
 export class Requests {
@@ -59,7 +60,7 @@ export class Requests {
    * A request as it was sent, with its ledger.
    *
    * @param id its id, of {@link list} or of an agent's event `asked`
-   * @throws ThreadkeepError `bad-request` for an id of no request; `corrupt`; the storage's codes
+   * @throws ThreadkeepError `bad-request` for an id of no request, and for a request of another program; `corrupt`; the storage's codes
    *
    * @example
    * ```ts

@@ -123,8 +123,11 @@ fn every_request_is_made_again_bit_by_bit_whatever_came_after() {
             }
             all_are_as_sent(&world, &script).await;
             let all = keep.requests("c", None).await.unwrap();
-            assert!(all.iter().any(|record| record.checkpoint.is_some()), "a compaction is among them");
-            assert!(all.iter().any(|record| !record.memory.is_empty()));
+            assert!(
+                all.iter().any(|record| record.made_of.as_ref().is_some_and(|it| it.checkpoint.is_some())),
+                "a compaction is among them"
+            );
+            assert!(all.iter().any(|record| record.made_of.as_ref().is_some_and(|it| !it.memory.is_empty())));
             let newest = keep.requests("c", Some(2)).await.unwrap();
             assert_eq!(newest, all[all.len() - 2..]);
         });
@@ -257,5 +260,102 @@ fn settings_say_how_long_requests_are_kept() {
         assert_eq!(left.len(), 2, "the one of three days before is gone, with its options");
         assert_eq!(keys(&world).len(), 4);
         assert_eq!(code(ContextSettings::from_json(json!({"journal": {"day": 2}})).map_err(Into::into)), "bad-request");
+    });
+}
+
+/// Imports one file, and gives the requests of all that came in.
+async fn reported(name: &str, bytes: Vec<u8>) -> Vec<threadkeep::protocol::RequestRecord> {
+    let keep = World::default().tab();
+    keep.import(vec![(name.to_owned(), bytes)], None, |_| {}).await.unwrap();
+    let mut all = Vec::new();
+    for thread in keep.transcripts().await.unwrap() {
+        all.extend(keep.requests(thread.id.as_str(), None).await.unwrap());
+    }
+    all
+}
+
+#[test]
+fn requests_of_imported_sessions_are_listed_once_each_with_their_usage() {
+    run(async {
+        let block = |uuid: &str, parent: &str, content: Value| {
+            let usage = json!({"input_tokens": 3, "cache_read_input_tokens": 900, "cache_creation_input_tokens": 50, "output_tokens": 12});
+            let message = json!({"id": "msg_1", "role": "assistant", "model": "claude-opus-4-6", "content": [content], "usage": usage, "stop_reason": "tool_use"});
+            json!({"type": "assistant", "uuid": uuid, "parentUuid": parent, "sessionId": "s", "requestId": "req_1", "timestamp": "2026-01-01T00:00:02Z", "message": message})
+        };
+        let asked = json!({"type": "user", "uuid": "u", "parentUuid": null, "sessionId": "s", "timestamp": "2026-01-01T00:00:01Z",
+            "message": {"role": "user", "content": "Look."}});
+        let lines = [
+            asked,
+            block("a", "u", json!({"type": "text", "text": "Looking."})),
+            block("b", "a", json!({"type": "tool_use", "id": "t1", "name": "Read", "input": {}})),
+            // The same answer once more, on a branch of its own.
+            block("c", "u", json!({"type": "text", "text": "Looking."})),
+        ];
+        let file: String = lines.iter().map(|line| format!("{line}\n")).collect();
+        let keep = World::default().tab();
+        keep.import(vec![("session.jsonl".to_owned(), file.as_bytes().to_vec())], None, |_| {}).await.unwrap();
+        let thread = keep.transcripts().await.unwrap().remove(0).id;
+        let found = keep.requests(thread.as_str(), None).await.unwrap();
+        assert_eq!(found.len(), 1, "{found:?}");
+        let one = &found[0];
+        let usage = Usage {
+            prompt_tokens: 953,
+            completion_tokens: 12,
+            cached_tokens: Some(900),
+            cache_write_tokens: Some(50),
+            reasoning_tokens: None,
+        };
+        assert_eq!((one.usage, one.tokens), (Some(usage), 953));
+        assert_eq!((one.program.as_deref(), one.provider), (Some("claude-code"), Provider::Anthropic));
+        assert_eq!((one.model.as_str(), one.outcome.as_deref()), ("claude-opus-4-6", Some("tool_use")));
+        let text = |id: &str| format!("{}:{id}", thread.as_str());
+        assert!(one.node.as_str().ends_with('u') && one.sent_at == 1_767_225_602_000, "{one:?}");
+        let why = keep.request(&one.id).await.unwrap_err();
+        assert_eq!((why.code(), why.to_string().contains("another program")), ("bad-request", true), "{why}");
+        assert_eq!(code(keep.request(&text("x")).await), "bad-request");
+
+        let codex = include_bytes!("../../../archive/fixtures/codex.jsonl").to_vec();
+        let gemini = include_bytes!("../../../archive/fixtures/gemini-cli.json").to_vec();
+        let pi = include_bytes!("../../../archive/fixtures/pi.jsonl").to_vec();
+        for (name, end, bytes) in [("codex", "jsonl", codex), ("gemini-cli", "json", gemini), ("pi", "jsonl", pi)] {
+            let found = reported(&format!("{name}.{end}"), bytes).await;
+            assert!(!found.is_empty(), "{name}");
+            assert!(found.iter().all(|it| it.program.as_deref() == Some(name) && it.usage.is_some()), "{found:?}");
+        }
+    });
+}
+
+#[test]
+fn usage_of_real_sessions_of_claude_code_is_what_their_lines_say() {
+    let Some(data) = crate::folder::data() else { return };
+    run(async {
+        let mut requests = 0;
+        for entry in std::fs::read_dir(data.join("claude-code-sessions")).unwrap() {
+            let path = entry.unwrap().path();
+            if path.extension().is_none_or(|it| it != "jsonl") {
+                continue;
+            }
+            let bytes = std::fs::read(&path).unwrap();
+            let mut said = std::collections::BTreeMap::new();
+            for line in bytes.split(|byte| *byte == b'\n') {
+                let Ok(line) = serde_json::from_slice::<Value>(line) else { continue };
+                let usage = &line["message"]["usage"];
+                let Some(id) = line["requestId"].as_str().filter(|_| usage.is_object()) else { continue };
+                let count = |name: &str| usage[name].as_u64().unwrap_or(0);
+                let input =
+                    count("input_tokens") + count("cache_read_input_tokens") + count("cache_creation_input_tokens");
+                said.insert(id.to_owned(), (input, count("cache_read_input_tokens"), count("output_tokens")));
+            }
+            let total = |all: &mut dyn Iterator<Item = (u64, u64, u64)>| {
+                all.fold((0, 0, 0, 0), |sum, it| (sum.0 + 1, sum.1 + it.0, sum.2 + it.1, sum.3 + it.2))
+            };
+            let found = reported(&path.display().to_string(), bytes).await;
+            let of = |it: &Usage| (it.prompt_tokens, it.cached_tokens.unwrap_or(0), it.completion_tokens);
+            let have = total(&mut found.iter().filter_map(|it| it.usage.as_ref().map(of)));
+            assert_eq!(have, total(&mut said.into_values()), "{}", path.display());
+            requests += found.len();
+        }
+        eprintln!("{requests} requests");
+        assert!(requests > 100);
     });
 }
