@@ -69,6 +69,7 @@ export const USAGE = {
   completionTokens: check.count,
   cachedTokens: check.count,
   cacheWriteTokens: check.count,
+  cacheHourTokens: check.count,
   reasoningTokens: check.count,
   request: check.text<string>,
 };

@@ -77,7 +77,7 @@ test("the surface is what it says", async () => {
     [keep.messageStore, "append getRecent getAll getRange getCount compact clear"],
     [keep.searchIndex, "progress embedMissing"],
     [keep.settings, "get set"],
-    [keep.requests, "list get"],
+    [keep.requests, "list costs get"],
   ];
   for (const [handle, names] of promised) assert.deepEqual(methodsOf(handle), names.split(" ").sort());
   await keep.close();

@@ -167,6 +167,37 @@ test("a request of one's own is noted with its usage, if it asks for that", asyn
   await keep.close();
 });
 
+test("requests have costs, by the table and by one's own prices", async () => {
+  const keep = await memory({ encoding: "estimate" });
+  for (const [name, model] of [
+    ["c", "gpt-5-mini"],
+    ["d", "house-model"],
+  ]) {
+    const thread = keep.thread(name);
+    await thread.append(HISTORY);
+    const { request } = await thread.context({ model, record: true });
+    await thread.afterResponse({ promptTokens: 1_000_000, completionTokens: 1_000_000, cachedTokens: 600_000, request });
+  }
+  // 400,000 at 25 cents a million, 600,000 at 2.5 cents, a million at 2 dollars.
+  const [{ cost }] = await keep.requests.list("c");
+  assert.equal(cost.toFixed(6), "2.115000");
+  const whole = await keep.requests.costs(null);
+  assert.deepEqual([whole.total.requests, whole.total.unpriced, whole.total.dollars], [2, 1, cost]);
+  assert.deepEqual(Object.keys(whole.models), ["gpt-5-mini", "house-model"]);
+  assert.equal(whole.total.usage.cachedTokens, 1_200_000);
+  assert.match(whole.pricesOf, /^20\d\d-\d\d-\d\d$/);
+  const [[day, ofDay], ...more] = Object.entries(whole.days);
+  assert.ok(more.length === 0 && ofDay.requests === 2 && !Number.isNaN(Date.parse(day)), day);
+  const prices = { "house-model": { input: 1, output: 2, cacheRead: 0.5 } };
+  assert.equal((await keep.requests.costs("d", { prices })).total.dollars.toFixed(6), "2.700000");
+  assert.equal((await keep.requests.list("d", { prices }))[0].cost.toFixed(6), "2.700000");
+  assert.equal((await keep.requests.list("d"))[0].cost, undefined);
+  await rejects(keep.requests.costs(null, { prices: { x: { input: -1, output: 1 } } }), "bad-request", /prices\.x\.input/);
+  await rejects(keep.requests.costs(null, { prices: { x: { input: 1 } } }), "bad-request", /output/);
+  await rejects(keep.requests.costs("nothing"), "missing-node");
+  await keep.close();
+});
+
 test("settings are there after a restart, and an agent's own options win over them", async () => {
   const records = new Map();
   const open = () => Threadkeep.open({ storage: mapAdapter({ records }), encoding: "estimate" });

@@ -47,28 +47,38 @@ pub fn reported(node: &Node) -> Option<Reported> {
 
 fn claude_code(own: &Map<String, Value>) -> Option<Reported> {
     let usage = own.get("usage")?;
-    let read = count(usage, "cache_read_input_tokens");
-    let written = count(usage, "cache_creation_input_tokens");
-    let all = count(usage, "input_tokens")?.saturating_add(read.unwrap_or(0)).saturating_add(written.unwrap_or(0));
+    let (read, written) = (count(usage, "cache_read_input_tokens"), count(usage, "cache_creation_input_tokens"));
+    let hour = usage.get("cache_creation").and_then(|kept| count(kept, "ephemeral_1h_input_tokens"));
     Some(Reported {
         program: Format::ClaudeCode.name(),
         provider: Provider::Anthropic,
         request: text(own, "requestId"),
-        usage: sensible(all, count(usage, "output_tokens"), read, written, None)?,
+        usage: sensible(Usage {
+            prompt_tokens: sum(&[count(usage, "input_tokens"), read, written]),
+            completion_tokens: sum(&[count(usage, "output_tokens")]),
+            cached_tokens: read,
+            cache_write_tokens: written,
+            cache_hour_tokens: hour.filter(|hour| *hour > 0),
+            reasoning_tokens: None,
+        })?,
         outcome: text(own, "stop_reason"),
     })
 }
 
 fn codex(own: &Map<String, Value>) -> Option<Reported> {
     let usage = own.get("usage")?;
-    let (read, written) = (count(usage, "cached_input_tokens"), count(usage, "cache_write_input_tokens"));
-    let reasoning = count(usage, "reasoning_output_tokens");
-    let all = count(usage, "input_tokens")?;
     Some(Reported {
         program: Format::Codex.name(),
         provider: Provider::OpenAiResponses,
         request: None,
-        usage: sensible(all, count(usage, "output_tokens"), read, written.filter(|it| *it > 0), reasoning)?,
+        usage: sensible(Usage {
+            prompt_tokens: sum(&[count(usage, "input_tokens")]),
+            completion_tokens: sum(&[count(usage, "output_tokens")]),
+            cached_tokens: count(usage, "cached_input_tokens"),
+            cache_write_tokens: count(usage, "cache_write_input_tokens").filter(|written| *written > 0),
+            cache_hour_tokens: None,
+            reasoning_tokens: count(usage, "reasoning_output_tokens"),
+        })?,
         outcome: None,
     })
 }
@@ -76,12 +86,17 @@ fn codex(own: &Map<String, Value>) -> Option<Reported> {
 fn gemini_cli(own: &Map<String, Value>) -> Option<Reported> {
     let usage = own.get("tokens")?;
     let thoughts = count(usage, "thoughts");
-    let output = count(usage, "output").map(|output| output.saturating_add(thoughts.unwrap_or(0)));
     Some(Reported {
         program: Format::GeminiCli.name(),
         provider: Provider::Gemini,
         request: None,
-        usage: sensible(count(usage, "input")?, output, count(usage, "cached"), None, thoughts)?,
+        usage: sensible(Usage {
+            prompt_tokens: sum(&[count(usage, "input")]),
+            completion_tokens: sum(&[count(usage, "output"), thoughts]),
+            cached_tokens: count(usage, "cached"),
+            reasoning_tokens: thoughts,
+            ..Usage::default()
+        })?,
         outcome: None,
     })
 }
@@ -89,7 +104,6 @@ fn gemini_cli(own: &Map<String, Value>) -> Option<Reported> {
 fn pi(own: &Map<String, Value>) -> Option<Reported> {
     let usage = own.get("usage")?;
     let (read, written) = (count(usage, "cacheRead"), count(usage, "cacheWrite"));
-    let all = count(usage, "input")?.saturating_add(read.unwrap_or(0)).saturating_add(written.unwrap_or(0));
     let api = own.get("api").and_then(Value::as_str).unwrap_or_default();
     let provider = match api {
         _ if api.starts_with("anthropic") => Provider::Anthropic,
@@ -101,27 +115,31 @@ fn pi(own: &Map<String, Value>) -> Option<Reported> {
         program: Format::Pi.name(),
         provider,
         request: None,
-        usage: sensible(all, count(usage, "output"), read, written, None)?,
+        usage: sensible(Usage {
+            prompt_tokens: sum(&[count(usage, "input"), read, written]),
+            completion_tokens: sum(&[count(usage, "output")]),
+            cached_tokens: read,
+            cache_write_tokens: written,
+            ..Usage::default()
+        })?,
         outcome: text(own, "stopReason"),
     })
 }
 
 /// Counts that can be true. What was never sent, such as an answer that the program made up itself, counts nothing.
-fn sensible(
-    prompt_tokens: u64,
-    completion: Option<u64>,
-    cached: Option<u64>,
-    written: Option<u64>,
-    reasoning: Option<u64>,
-) -> Option<Usage> {
-    let completion_tokens = completion.unwrap_or(0);
+fn sensible(usage: Usage) -> Option<Usage> {
+    let Usage { prompt_tokens, completion_tokens, .. } = usage;
     (prompt_tokens > 0).then(|| Usage {
-        prompt_tokens,
-        completion_tokens,
-        cached_tokens: cached.filter(|cached| *cached <= prompt_tokens),
-        cache_write_tokens: written.filter(|written| *written <= prompt_tokens),
-        reasoning_tokens: reasoning.filter(|reasoning| *reasoning <= completion_tokens),
+        cached_tokens: usage.cached_tokens.filter(|cached| *cached <= prompt_tokens),
+        cache_write_tokens: usage.cache_write_tokens.filter(|written| *written <= prompt_tokens),
+        cache_hour_tokens: usage.cache_hour_tokens.filter(|hour| Some(*hour) <= usage.cache_write_tokens),
+        reasoning_tokens: usage.reasoning_tokens.filter(|reasoning| *reasoning <= completion_tokens),
+        ..usage
     })
+}
+
+fn sum(counts: &[Option<u64>]) -> u64 {
+    counts.iter().flatten().fold(0, |sum, count| sum.saturating_add(*count))
 }
 
 fn count(usage: &Value, name: &str) -> Option<u64> {

@@ -19,9 +19,12 @@ use threadkeep_provider::{Dialect, Provider, Usage};
 use threadkeep_store::{Commit, Record, Scan, Store, StoreError};
 
 use crate::context::Past;
+use crate::costs::cost;
 use crate::json::{from_json, to_json};
 use crate::keep::Write;
-use crate::protocol::{BadRequest, ContextOptions, ContextParams, ContextReply, MadeOf, RequestRecord, context_params};
+use crate::protocol::{
+    BadRequest, ContextOptions, ContextParams, ContextReply, MadeOf, Prices, RequestRecord, context_params,
+};
 use crate::{Keep, KeepError, keys};
 
 /// Milliseconds.
@@ -127,7 +130,9 @@ impl<S: Store> Keep<S> {
                 model: sending.params.model.clone().unwrap_or_default(),
                 tokens: sending.reply.figures.tokens,
                 made_of: Some(made_of),
+                provider_id: None,
                 usage: None,
+                cost: None,
                 outcome: None,
             };
             let key = keys::request(&transcript, day(now), &stamp);
@@ -197,16 +202,45 @@ impl<S: Store> Keep<S> {
     }
 
     /// The requests of a chain (`at` is a head's name or a node), or of a whole transcript (its id), oldest first; the newest `limit`.
-    /// Those that other programs sent stand among them, as far as imported sessions tell of them.
+    /// Those that other programs sent stand among them, as far as imported sessions tell of them. Their cost is of the table's prices.
     ///
     /// # Errors
     /// `missing-node`; `corrupt`; the store's.
     pub async fn requests(&self, at: &str, limit: Option<usize>) -> Result<Vec<RequestRecord>, KeepError> {
+        self.requests_at(at, limit, &Prices::new()).await
+    }
+
+    /// As [`Keep::requests`], with prices of one's own.
+    ///
+    /// # Errors
+    /// As [`Keep::requests`].
+    pub async fn requests_at(
+        &self,
+        at: &str,
+        limit: Option<usize>,
+        prices: &Prices,
+    ) -> Result<Vec<RequestRecord>, KeepError> {
         let (transcript, leaf) = self.place(at).await?;
         let whole = transcript.as_str() == at && !self.is_head(&transcript, at).await?;
-        let noted = self.noted(&transcript).await?;
-        let of = self.glance(&transcript, |log| {
-            let nodes: Vec<&Placed> = if whole { log.tree.nodes().collect() } else { log.tree.chain(&leaf)? };
+        let mut all = self.requests_of(&transcript, (!whole).then_some(&leaf)).await?;
+        let surplus = limit.map_or(0, |limit| all.len().saturating_sub(limit));
+        all.drain(..surplus);
+        all.iter_mut().for_each(|record| record.cost = cost(record, prices));
+        Ok(all)
+    }
+
+    /// The requests of a transcript, or of its chain to a leaf, oldest first.
+    pub(crate) async fn requests_of(
+        &self,
+        transcript: &TranscriptId,
+        leaf: Option<&MessageId>,
+    ) -> Result<Vec<RequestRecord>, KeepError> {
+        let noted = self.noted(transcript).await?;
+        let of = self.glance(transcript, |log| {
+            let nodes: Vec<&Placed> = match leaf {
+                Some(leaf) => log.tree.chain(leaf)?,
+                None => log.tree.nodes().collect(),
+            };
             let seqs: HashSet<u64> = nodes.iter().map(|placed| placed.seq).collect();
             Ok((seqs, reported(&log.tree, &nodes)))
         });
@@ -217,8 +251,6 @@ impl<S: Store> Keep<S> {
             }
         }
         all.sort_by_key(|record| record.sent_at);
-        let surplus = limit.map_or(0, |limit| all.len().saturating_sub(limit));
-        all.drain(..surplus);
         Ok(all)
     }
 
@@ -234,7 +266,8 @@ impl<S: Store> Keep<S> {
     /// # Errors
     /// `bad-request` for an id of no request; `vocabulary-missing`; `corrupt`; the store's.
     pub async fn request(&self, id: &str) -> Result<Rebuilt, KeepError> {
-        let (key, record) = self.found(id).await?;
+        let (key, mut record) = self.found(id).await?;
+        record.cost = cost(&record, &Prices::new());
         let transcript = &record.transcript;
         let made_of = record.made_of.as_ref().ok_or_else(|| corrupt(&key, "it does not say of what".to_owned()))?;
         let key = keys::request_options(transcript, day(record.sent_at), &made_of.options);
@@ -320,7 +353,9 @@ fn reported(tree: &Transcript, nodes: &[&Placed]) -> Vec<RequestRecord> {
             model: placed.node.origin.model.clone().unwrap_or_default(),
             tokens: told.usage.prompt_tokens,
             made_of: None,
+            provider_id: told.request,
             usage: Some(told.usage),
+            cost: None,
             outcome: told.outcome,
         })
     };

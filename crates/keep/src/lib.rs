@@ -30,6 +30,7 @@ pub mod agent;
 mod answers;
 pub mod compact;
 mod context;
+mod costs;
 mod damage;
 mod draft;
 mod drafts;

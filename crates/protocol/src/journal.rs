@@ -1,9 +1,11 @@
 //! The journal: which requests were sent to models, what they were made of, and what the providers counted.
 
+use std::collections::BTreeMap;
+
 use serde::{Deserialize, Serialize};
 use threadkeep_core::read::{self, BadRequest};
 use threadkeep_core::{MessageId, TranscriptId};
-use threadkeep_provider::{Provider, Usage};
+use threadkeep_provider::{Price, Provider, Usage};
 
 /// One request about the journal.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
@@ -16,6 +18,17 @@ pub enum JournalRequest {
         at: String,
         /// How many at most, the newest.
         limit: Option<u32>,
+        /// Prices of models by their names, before those of the table.
+        #[cfg_attr(feature = "ts", ts(optional, type = "Record<string, Price>"))]
+        prices: Option<Prices>,
+    },
+    /// What the requests cost, by thread, day and model. → [`Costs`]
+    Costs {
+        /// A head's name or a node, for its chain; a transcript's id, for all of it; without it, the whole keep.
+        at: Option<String>,
+        /// Prices of models by their names, before those of the table.
+        #[cfg_attr(feature = "ts", ts(optional, type = "Record<string, Price>"))]
+        prices: Option<Prices>,
     },
     /// A request as it was sent, made again. → an object
     Request {
@@ -37,6 +50,44 @@ impl JournalRequest {
     pub fn read(method: &str, params: &str) -> Result<Self, BadRequest> {
         read::request(method, params)
     }
+}
+
+/// Prices of models by their names.
+pub type Prices = BTreeMap<String, Price>;
+
+/// What requests took and cost.
+#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize)]
+#[serde(rename_all = "camelCase")]
+#[cfg_attr(feature = "ts", derive(ts_rs::TS), ts(optional_fields))]
+pub struct Cost {
+    /// How many requests.
+    pub requests: u32,
+    /// How many of them have no usage, or are of a model whose price is not known: they count nothing in `dollars`.
+    pub unpriced: u32,
+    /// The sum of what the providers counted.
+    pub usage: Usage,
+    /// What they cost, in US dollars.
+    pub dollars: f64,
+}
+
+/// What requests took and cost, all together and by thread, day and model.
+#[derive(Debug, Clone, PartialEq, Default, Serialize)]
+#[serde(rename_all = "camelCase")]
+#[cfg_attr(feature = "ts", derive(ts_rs::TS), ts(optional_fields))]
+pub struct Costs {
+    /// All together.
+    pub total: Cost,
+    /// By transcript.
+    #[cfg_attr(feature = "ts", ts(type = "Record<string, Cost>"))]
+    pub threads: BTreeMap<String, Cost>,
+    /// By day (UTC), such as `2026-07-24`.
+    #[cfg_attr(feature = "ts", ts(type = "Record<string, Cost>"))]
+    pub days: BTreeMap<String, Cost>,
+    /// By model.
+    #[cfg_attr(feature = "ts", ts(type = "Record<string, Cost>"))]
+    pub models: BTreeMap<String, Cost>,
+    /// The day of the table of prices.
+    pub prices_of: &'static str,
 }
 
 /// What the journal holds of one request. The messages are in the log, the options beside it.
@@ -69,9 +120,15 @@ pub struct RequestRecord {
     /// From which the request is made again. Another program's request cannot be.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub made_of: Option<MadeOf>,
+    /// The provider's own id of it, where an imported session has it. A session that goes on in another file repeats what was before.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub provider_id: Option<String>,
     /// What the provider counted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub usage: Option<Usage>,
+    /// What it cost, in US dollars. Not there without usage, and where the model's price is not known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cost: Option<f64>,
     /// How it ended: `stop`, `tool-calls`, `length`, `filtered`, or a failure's code; of another program's request, in its provider's
     /// words. Not there while it is open, and after a crash.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -74,6 +74,9 @@ pub struct Usage {
     /// How many of the prompt's were written to the provider's cache, where that has a price of its own.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cache_write_tokens: Option<u64>,
+    /// How many of these are kept for an hour, which costs more than five minutes.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cache_hour_tokens: Option<u64>,
     /// How many of the answer's were spent on reasoning.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reasoning_tokens: Option<u64>,
@@ -100,6 +103,7 @@ impl Usage {
             completion_tokens: self.completion_tokens.saturating_add(other.completion_tokens),
             cached_tokens: both(self.cached_tokens, other.cached_tokens),
             cache_write_tokens: both(self.cache_write_tokens, other.cache_write_tokens),
+            cache_hour_tokens: both(self.cache_hour_tokens, other.cache_hour_tokens),
             reasoning_tokens: both(self.reasoning_tokens, other.reasoning_tokens),
         }
     }

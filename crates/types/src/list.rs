@@ -88,6 +88,8 @@ pub(crate) fn files() -> Vec<File> {
             "Requests that were sent to models.",
             vec![
                 option::<protocol::JournalParams>(),
+                answer::<protocol::Cost>(),
+                answer::<protocol::Costs>(),
                 answer::<protocol::MadeOf>(),
                 answer::<protocol::RequestRecord>(),
             ],
@@ -142,6 +144,7 @@ pub(crate) fn files() -> Vec<File> {
                 answer::<provider::Listed>(),
                 option::<provider::AnswerLimits>(),
                 answer::<provider::Usage>(),
+                option::<provider::Price>(),
                 answer::<provider::Finding>(),
             ],
         ),

@@ -9,6 +9,32 @@ export interface JournalOptions {
   days?: number;
 }
 
+/** What requests took and cost. */
+export interface Cost {
+  /** How many requests. */
+  requests: number;
+  /** How many of them have no usage, or are of a model whose price is not known: they count nothing in `dollars`. */
+  unpriced: number;
+  /** The sum of what the providers counted. */
+  usage: ModelUsage;
+  /** What they cost, in US dollars. */
+  dollars: number;
+}
+
+/** What requests took and cost, all together and by thread, day and model. */
+export interface Costs {
+  /** All together. */
+  total: Cost;
+  /** By transcript. */
+  threads: Record<string, Cost>;
+  /** By day (UTC), such as `2026-07-24`. */
+  days: Record<string, Cost>;
+  /** By model. */
+  models: Record<string, Cost>;
+  /** The day of the table of prices. */
+  pricesOf: string;
+}
+
 /** Of what a request was made, beside its messages. */
 export interface MadeOf {
   /** The checkpoint that stood in for the old part. */
@@ -51,8 +77,12 @@ export interface RequestRecord {
   tokens: number;
   /** From which the request is made again. Another program's request cannot be. */
   madeOf?: MadeOf;
+  /** The provider's own id of it, where an imported session has it. A session that goes on in another file repeats what was before. */
+  providerId?: string;
   /** What the provider counted. */
   usage?: ModelUsage;
+  /** What it cost, in US dollars. Not there without usage, and where the model's price is not known. */
+  cost?: number;
   /**
    * How it ended: `stop`, `tool-calls`, `length`, `filtered`, or a failure's code; of another program's request, in its provider's
    * words. Not there while it is open, and after a crash.

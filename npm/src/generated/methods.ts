@@ -6,7 +6,7 @@ import type { CompactionPolicy, CompactionStrategy } from "./compaction.js";
 import type { ContextOptions, Encoding } from "./context.js";
 import type { MailFilter } from "./mail.js";
 import type { Episode, EpisodeEdit, EpisodeFilter, Fact, FactEdit, FactFilter, NewFact, RetrieveOptions } from "./memory.js";
-import type { ModelUsage } from "./provider.js";
+import type { ModelUsage, Price } from "./provider.js";
 import type { InboundMessage, RecentOptions } from "./request.js";
 import type { SearchParams } from "./search.js";
 
@@ -246,6 +246,14 @@ export interface Methods {
     at: string;
     /** How many at most, the newest. */
     limit?: number;
+    /** Prices of models by their names, before those of the table. */
+    prices?: Record<string, Price>;
+  };
+  costs: {
+    /** A head's name or a node, for its chain; a transcript's id, for all of it; without it, the whole keep. */
+    at?: string;
+    /** Prices of models by their names, before those of the table. */
+    prices?: Record<string, Price>;
   };
   request: {
     /** Its id. */

@@ -70,8 +70,26 @@ export interface ModelUsage {
   cachedTokens?: number;
   /** How many of the prompt's were written to the provider's cache, where that has a price of its own. */
   cacheWriteTokens?: number;
+  /** How many of these are kept for an hour, which costs more than five minutes. */
+  cacheHourTokens?: number;
   /** How many of the answer's were spent on reasoning. */
   reasoningTokens?: number;
+}
+
+/** What a model's tokens cost, in US dollars for a million. */
+export interface Price {
+  /** Of the prompt. */
+  input: number;
+  /** Of the answer. */
+  output: number;
+  /** Of what came from the provider's cache; `input` without it. */
+  cacheRead?: number;
+  /** Of what was written to the provider's cache for five minutes; `input` without it. */
+  cacheWrite?: number;
+  /** Of what was written to it for an hour; twice `input` without it. */
+  cacheHour?: number;
+  /** From how many tokens of a prompt on the prompt costs twice as much, and the answer one and a half times. */
+  longFrom?: number;
 }
 
 /** Something that a provider would refuse. */

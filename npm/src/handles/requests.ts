@@ -3,8 +3,8 @@
 import * as check from "../check.js";
 import type { Link } from "../link.js";
 import type { Context, ContextOptions } from "../generated/context.js";
-import type { RequestRecord } from "../generated/journal.js";
-import type { Provider } from "../generated/provider.js";
+import type { Costs, RequestRecord } from "../generated/journal.js";
+import type { Price, Provider } from "../generated/provider.js";
 
 /** A request as it was sent, made again. */
 export interface SentRequest {
@@ -43,7 +43,7 @@ export class Requests {
    * The requests of a chain or a transcript, oldest first.
    *
    * @param at a thread's name or a node's id, for its chain; a transcript's id, for all of its branches
-   * @param options `limit`: how many at most, the newest
+   * @param options `limit`: how many at most, the newest; `prices`: of models by their names, before those of the table
    * @throws ThreadkeepError `bad-request`; `missing-node`; `corrupt`; the storage's codes
    *
    * @example
@@ -51,9 +51,30 @@ export class Requests {
    * for (const { model, tokens, usage } of await keep.requests.list("ann-42")) console.log(model, tokens, usage?.cachedTokens);
    * ```
    */
-  async list(at: string, options?: { limit?: number }): Promise<RequestRecord[]> {
-    const how = check.options(options, "options", { limit: check.count });
+  async list(at: string, options?: { limit?: number; prices?: Record<string, Price> }): Promise<RequestRecord[]> {
+    const how = check.options(options, "options", { limit: check.count, prices: check.unchecked });
     return this.#link.callWith("prompts", "requests", { at: check.id(at, "at"), ...how });
+  }
+
+  /**
+   * What requests cost, in US dollars: all together, and by thread, day and model.
+   *
+   * The prices are those of a table, whose day is `pricesOf`. A request without usage, or of a model that has no price, counts as
+   * `unpriced`. A request that several imported sessions repeat counts once. Requests of compactions are not in it.
+   *
+   * @param at a thread's name or a node's id, for its chain; a transcript's id, for all of its branches; `null` for the whole keep
+   * @param options `prices`: of models by their names, before those of the table
+   * @throws ThreadkeepError `bad-request`; `missing-node`; `corrupt`; the storage's codes
+   *
+   * @example
+   * ```ts
+   * const { total, models } = await keep.requests.costs(null, { prices: { "my-model": { input: 0.5, output: 1.5 } } });
+   * console.log(total.dollars, Object.keys(models));
+   * ```
+   */
+  async costs(at: string | null, options?: { prices?: Record<string, Price> }): Promise<Costs> {
+    const how = check.options(options, "options", { prices: check.unchecked });
+    return this.#link.callWith("prompts", "costs", { ...(at === null ? {} : { at: check.id(at, "at") }), ...how });
   }
 
   /**

@@ -16,9 +16,12 @@ impl<S: Store> Keep<S> {
     /// [`KeepError`].
     pub async fn journal(&self, request: JournalRequest) -> Result<Value, KeepError> {
         Ok(match request {
-            JournalRequest::Requests { at, limit } => {
+            JournalRequest::Requests { at, limit, prices } => {
                 let limit = limit.map(|limit| limit as usize);
-                self.requests(&at, limit).await?.iter().map(own_value).collect()
+                self.requests_at(&at, limit, &prices.unwrap_or_default()).await?.iter().map(own_value).collect()
+            }
+            JournalRequest::Costs { at, prices } => {
+                own_value(&self.costs(at.as_deref(), &prices.unwrap_or_default()).await?)
             }
             JournalRequest::Request { id } => self.request(&id).await?.to_json(),
         })

@@ -278,7 +278,8 @@ async fn reported(name: &str, bytes: Vec<u8>) -> Vec<threadkeep::protocol::Reque
 fn requests_of_imported_sessions_are_listed_once_each_with_their_usage() {
     run(async {
         let block = |uuid: &str, parent: &str, content: Value| {
-            let usage = json!({"input_tokens": 3, "cache_read_input_tokens": 900, "cache_creation_input_tokens": 50, "output_tokens": 12});
+            let usage = json!({"input_tokens": 3, "cache_read_input_tokens": 900, "cache_creation_input_tokens": 50,
+                "cache_creation": {"ephemeral_5m_input_tokens": 10, "ephemeral_1h_input_tokens": 40}, "output_tokens": 12});
             let message = json!({"id": "msg_1", "role": "assistant", "model": "claude-opus-4-6", "content": [content], "usage": usage, "stop_reason": "tool_use"});
             json!({"type": "assistant", "uuid": uuid, "parentUuid": parent, "sessionId": "s", "requestId": "req_1", "timestamp": "2026-01-01T00:00:02Z", "message": message})
         };
@@ -303,6 +304,7 @@ fn requests_of_imported_sessions_are_listed_once_each_with_their_usage() {
             completion_tokens: 12,
             cached_tokens: Some(900),
             cache_write_tokens: Some(50),
+            cache_hour_tokens: Some(40),
             reasoning_tokens: None,
         };
         assert_eq!((one.usage, one.tokens), (Some(usage), 953));
@@ -357,5 +359,95 @@ fn usage_of_real_sessions_of_claude_code_is_what_their_lines_say() {
         }
         eprintln!("{requests} requests");
         assert!(requests > 100);
+    });
+}
+
+/// A line of a Claude Code session: an answer of this model, with 1,000,000 tokens read from the cache.
+fn answered(session: &str, request: &str, model: &str, day: u32) -> String {
+    let usage = json!({"input_tokens": 0, "cache_read_input_tokens": 1_000_000, "output_tokens": 0});
+    let message = json!({"id": request, "role": "assistant", "model": model, "content": "Yes.", "usage": usage});
+    let line = json!({"type": "assistant", "uuid": format!("{session}-{request}"), "sessionId": session, "requestId": request,
+        "timestamp": format!("2026-01-{day:02}T00:00:00Z"), "message": message});
+    format!("{line}\n")
+}
+
+#[test]
+fn costs_are_summed_by_thread_day_and_model_and_what_sessions_repeat_counts_once() {
+    run(async {
+        let keep = World::default().tab();
+        let first = answered("s", "r1", "claude-opus-4-6", 1) + &answered("s", "r2", "claude-haiku-4-5", 2);
+        // The second session goes on from the first, and repeats what was said there.
+        let second = answered("t", "r1", "claude-opus-4-6", 1) + &answered("t", "r3", "house-model", 2);
+        for file in [first, second] {
+            let report =
+                keep.import(vec![("session.jsonl".to_owned(), file.into_bytes())], None, |_| {}).await.unwrap();
+            assert_eq!(report.added, 1);
+        }
+        let none = threadkeep::protocol::Prices::new();
+        let costs = keep.costs(None, &none).await.unwrap();
+        assert_eq!(
+            (costs.total.requests, costs.total.unpriced, costs.total.usage.cached_tokens),
+            (3, 1, Some(3_000_000))
+        );
+        // 50 cents and 10 cents for a million cached tokens.
+        assert!((costs.total.dollars - 0.6).abs() < 1e-9, "{costs:?}");
+        let dollars = |sums: &std::collections::BTreeMap<String, threadkeep::protocol::Cost>| {
+            sums.iter().map(|(name, sum)| (name.clone(), (sum.dollars * 1000.0).round())).collect::<Vec<_>>()
+        };
+        let named = |name: &str, sum: f64| (name.to_owned(), sum);
+        assert_eq!(dollars(&costs.days), [named("2026-01-01", 500.0), named("2026-01-02", 100.0)]);
+        let models = [named("claude-haiku-4-5", 100.0), named("claude-opus-4-6", 500.0), named("house-model", 0.0)];
+        assert_eq!(dollars(&costs.models), models);
+        let (threads, each) = (costs.threads.len(), costs.threads.values().map(|sum| sum.requests).sum::<u32>());
+        assert_eq!((threads, each), (2, 3));
+
+        let own = |input: f64| threadkeep_provider::Price {
+            input,
+            output: 1.0,
+            cache_read: None,
+            cache_write: None,
+            cache_hour: None,
+            long_from: None,
+        };
+        let prices = [("house-model".to_owned(), own(3.0)), ("claude-opus-4-6".to_owned(), own(7.0))].into();
+        let costs = keep.costs(None, &prices).await.unwrap();
+        assert_eq!((costs.total.unpriced, (costs.total.dollars * 10.0).round()), (0, 101.0));
+
+        // Of one thread, all that it holds; each request says what it cost.
+        let id = costs.threads.keys().find(|id| id.ends_with('t')).unwrap();
+        assert_eq!(keep.costs(Some(id), &none).await.unwrap().total.requests, 2);
+        let listed: Vec<_> = keep.requests(id, None).await.unwrap().into_iter().map(|it| it.cost).collect();
+        assert_eq!(listed, [Some(0.5), None]);
+        assert_eq!(code(keep.costs(Some("nowhere"), &none).await), "missing-node");
+    });
+}
+
+#[test]
+fn costs_of_a_real_pi_session_are_what_pi_says() {
+    let Some(data) = crate::folder::data() else { return };
+    run(async {
+        let path = data.join("pi-sessions/large-session.jsonl");
+        let bytes = std::fs::read(&path).unwrap();
+        let mut said = Vec::new();
+        for line in bytes.split(|byte| *byte == b'\n') {
+            let Ok(line) = serde_json::from_slice::<Value>(line) else { continue };
+            let (message, cost) = (&line["message"], line["message"]["usage"]["cost"]["total"].as_f64());
+            if let (Some("claude-sonnet-4-5"), Some(cost)) =
+                (message["model"].as_str(), cost.filter(|cost| *cost > 0.0))
+            {
+                said.push(cost);
+            }
+        }
+        let found = reported(&path.display().to_string(), bytes).await;
+        let mut ours: Vec<f64> =
+            found.iter().filter(|it| it.model == "claude-sonnet-4-5").filter_map(|it| it.cost).collect();
+        for costs in [&mut said, &mut ours] {
+            costs.sort_by(f64::total_cmp);
+        }
+        assert_eq!(ours.len(), said.len());
+        let off = ours.iter().zip(&said).map(|(ours, said)| (ours - said).abs()).fold(0.0, f64::max);
+        let sum = |costs: &[f64]| costs.iter().sum::<f64>();
+        eprintln!("{} requests, {:.4} dollars by pi, {:.4} here", said.len(), sum(&said), sum(&ours));
+        assert!(said.len() > 50 && off < 1e-9, "{off}");
     });
 }

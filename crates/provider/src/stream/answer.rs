@@ -65,6 +65,8 @@ pub(super) struct Counts {
     pub completion: Option<u64>,
     pub cached: Option<u64>,
     pub written: Option<u64>,
+    /// Of these, kept for an hour.
+    pub hour: Option<u64>,
     pub reasoning: Option<u64>,
 }
 
@@ -220,8 +222,16 @@ impl Answer {
             (Some(prompt_tokens), Some(completion_tokens)) => {
                 let cached_tokens = counts.cached.filter(|cached| *cached <= prompt_tokens);
                 let cache_write_tokens = counts.written.filter(|written| *written <= prompt_tokens);
+                let cache_hour_tokens = counts.hour.filter(|hour| cache_write_tokens.is_some_and(|all| *hour <= all));
                 let reasoning_tokens = counts.reasoning.filter(|reasoning| *reasoning <= completion_tokens);
-                Some(Usage { prompt_tokens, completion_tokens, cached_tokens, cache_write_tokens, reasoning_tokens })
+                Some(Usage {
+                    prompt_tokens,
+                    completion_tokens,
+                    cached_tokens,
+                    cache_write_tokens,
+                    cache_hour_tokens,
+                    reasoning_tokens,
+                })
             }
             _ => None,
         };

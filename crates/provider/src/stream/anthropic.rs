@@ -162,6 +162,8 @@ fn usage(answer: &mut Answer, holder: &Value, heard: &dyn Fn(Delta)) {
         answer.usage.prompt = input.map(|input| input + written.unwrap_or(0) + read.unwrap_or(0));
         answer.usage.cached = read;
         answer.usage.written = written;
+        let kept = usage.get("cache_creation").and_then(|kept| kept.get("ephemeral_1h_input_tokens"));
+        answer.usage.hour = answer.count(kept, heard).filter(|hour| *hour > 0);
     }
     if usage.get("output_tokens").is_some_and(|count| !count.is_null()) {
         answer.usage.completion = answer.count(usage.get("output_tokens"), heard);

@@ -64,6 +64,7 @@ fn thinking_text_and_calls_go_back_as_they_came() {
             completion_tokens: 42,
             cached_tokens: Some(20),
             cache_write_tokens: Some(100),
+            cache_hour_tokens: None,
             ..Usage::default()
         })
     );
