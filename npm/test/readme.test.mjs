@@ -85,7 +85,8 @@ const CASES = [
     const model = async ({ payload }) => (sent.push(payload), { message: { role: "assistant", content: "A fruit." }, usage: { promptTokens: 9, completionTokens: 3 } });`,
     `
     assert.deepEqual([body, differs, usage.promptTokens], [sent[0], null, 9]);
-    assert.equal(context.tokens, tokens);`,
+    assert.equal(context.tokens, tokens);
+    assert.deepEqual([total.requests, total.unpriced, models.length, days.length], [1, 1, 1, 1]);`,
     "",
   ],
   [

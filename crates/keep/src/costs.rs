@@ -6,7 +6,7 @@ use threadkeep_core::date;
 use threadkeep_provider::{PRICES_OF, Price};
 use threadkeep_store::Store;
 
-use crate::protocol::{Costs, Prices, RequestRecord};
+use crate::protocol::{Cost, Costs, RequestRecord};
 use crate::{Keep, KeepError};
 
 impl<S: Store> Keep<S> {
@@ -15,14 +15,17 @@ impl<S: Store> Keep<S> {
     ///
     /// # Errors
     /// As [`Keep::requests`].
-    pub async fn costs(&self, at: Option<&str>, prices: &Prices) -> Result<Costs, KeepError> {
+    pub async fn costs(&self, at: Option<&str>, prices: &[Price]) -> Result<Costs, KeepError> {
         let mut costs = Costs { prices_of: PRICES_OF, ..Costs::default() };
         let mut known = HashSet::new();
-        if let Some(at) = at {
-            sum_up(self.requests_at(at, None, prices).await?, prices, &mut known, &mut costs);
-            return Ok(costs);
-        }
-        for transcript in self.transcripts().await? {
+        let transcripts = match at {
+            Some(at) => {
+                sum_up(self.requests_at(at, None, prices).await?, prices, &mut known, &mut costs);
+                Vec::new()
+            }
+            None => self.transcripts().await?,
+        };
+        for transcript in transcripts {
             match self.requests_of(&transcript.id, None).await {
                 Ok(records) => sum_up(records, prices, &mut known, &mut costs),
                 // Another tab has just deleted it.
@@ -30,18 +33,24 @@ impl<S: Store> Keep<S> {
                 Err(error) => return Err(error),
             }
         }
+        for sums in [&mut costs.days, &mut costs.models] {
+            sums.sort_by(|a, b| a.0.cmp(&b.0));
+        }
         Ok(costs)
     }
 }
 
 /// What a request cost, if the model's price is known.
-pub(crate) fn cost(record: &RequestRecord, prices: &Prices) -> Option<f64> {
-    let price = prices.get(&record.model).copied().or_else(|| Price::of(&record.model))?;
-    record.usage.as_ref().map(|usage| price.cost(usage))
+pub(crate) fn cost(record: &RequestRecord, prices: &[Price]) -> Option<f64> {
+    let usage = record.usage.as_ref()?;
+    match prices.iter().find(|price| price.model == record.model) {
+        Some(price) => Some(price.cost(usage)),
+        None => Price::of(&record.model).map(|price| price.cost(usage)),
+    }
 }
 
 /// Adds requests to the sums, those that are known already left out.
-fn sum_up(records: Vec<RequestRecord>, prices: &Prices, known: &mut HashSet<String>, costs: &mut Costs) {
+fn sum_up(records: Vec<RequestRecord>, prices: &[Price], known: &mut HashSet<String>, costs: &mut Costs) {
     for record in records {
         if record.provider_id.as_ref().is_some_and(|id| !known.insert(id.clone())) {
             continue;
@@ -49,13 +58,22 @@ fn sum_up(records: Vec<RequestRecord>, prices: &Prices, known: &mut HashSet<Stri
         let cost = cost(&record, prices);
         let Costs { total, threads, days, models, .. } = &mut *costs;
         let readable = date::readable(record.sent_at);
-        let of_day = days.entry(readable.get(..10).unwrap_or_default().to_owned()).or_default();
-        let of_thread = threads.entry(record.transcript.as_str().to_owned()).or_default();
-        for sum in [total, of_thread, of_day, models.entry(record.model).or_default()] {
+        let day = readable.get(..10).unwrap_or_default();
+        let sums = [of(threads, record.transcript.as_str()), of(days, day), of(models, &record.model)];
+        for sum in std::iter::once(total).chain(sums) {
             sum.requests += 1;
             sum.unpriced += u32::from(cost.is_none());
             sum.usage = sum.usage.plus(record.usage.unwrap_or_default());
             sum.dollars += cost.unwrap_or_default();
         }
     }
+}
+
+/// The sum of this name. Names are few, and the one that is wanted was mostly the last.
+fn of<'a>(sums: &'a mut Vec<(String, Cost)>, name: &str) -> &'a mut Cost {
+    let at = sums.iter().rposition(|(known, _)| known == name).unwrap_or(sums.len());
+    if at == sums.len() {
+        sums.push((name.to_owned(), Cost::default()));
+    }
+    &mut sums[at].1
 }

@@ -15,7 +15,7 @@ use threadkeep_context::MessageRef;
 use threadkeep_core::read::Off;
 use threadkeep_core::transcript::Placed;
 use threadkeep_core::{Entry, MessageId, Transcript, TranscriptId};
-use threadkeep_provider::{Dialect, Provider, Usage};
+use threadkeep_provider::{Dialect, Price, Provider, Usage};
 use threadkeep_store::{Commit, Record, Scan, Store, StoreError};
 
 use crate::context::Past;
@@ -23,7 +23,7 @@ use crate::costs::cost;
 use crate::json::{from_json, to_json};
 use crate::keep::Write;
 use crate::protocol::{
-    BadRequest, ContextOptions, ContextParams, ContextReply, MadeOf, Prices, RequestRecord, context_params,
+    BadRequest, ContextOptions, ContextParams, ContextReply, MadeOf, RequestRecord, context_params,
 };
 use crate::{Keep, KeepError, keys};
 
@@ -207,7 +207,7 @@ impl<S: Store> Keep<S> {
     /// # Errors
     /// `missing-node`; `corrupt`; the store's.
     pub async fn requests(&self, at: &str, limit: Option<usize>) -> Result<Vec<RequestRecord>, KeepError> {
-        self.requests_at(at, limit, &Prices::new()).await
+        self.requests_at(at, limit, &[]).await
     }
 
     /// As [`Keep::requests`], with prices of one's own.
@@ -218,7 +218,7 @@ impl<S: Store> Keep<S> {
         &self,
         at: &str,
         limit: Option<usize>,
-        prices: &Prices,
+        prices: &[Price],
     ) -> Result<Vec<RequestRecord>, KeepError> {
         let (transcript, leaf) = self.place(at).await?;
         let whole = transcript.as_str() == at && !self.is_head(&transcript, at).await?;
@@ -267,7 +267,7 @@ impl<S: Store> Keep<S> {
     /// `bad-request` for an id of no request; `vocabulary-missing`; `corrupt`; the store's.
     pub async fn request(&self, id: &str) -> Result<Rebuilt, KeepError> {
         let (key, mut record) = self.found(id).await?;
-        record.cost = cost(&record, &Prices::new());
+        record.cost = cost(&record, &[]);
         let transcript = &record.transcript;
         let made_of = record.made_of.as_ref().ok_or_else(|| corrupt(&key, "it does not say of what".to_owned()))?;
         let key = keys::request_options(transcript, day(record.sent_at), &made_of.options);

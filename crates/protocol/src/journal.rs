@@ -1,7 +1,5 @@
 //! The journal: which requests were sent to models, what they were made of, and what the providers counted.
 
-use std::collections::BTreeMap;
-
 use serde::{Deserialize, Serialize};
 use threadkeep_core::read::{self, BadRequest};
 use threadkeep_core::{MessageId, TranscriptId};
@@ -18,17 +16,15 @@ pub enum JournalRequest {
         at: String,
         /// How many at most, the newest.
         limit: Option<u32>,
-        /// Prices of models by their names, before those of the table.
-        #[cfg_attr(feature = "ts", ts(optional, type = "Record<string, Price>"))]
-        prices: Option<Prices>,
+        /// Prices of models, before those of the table.
+        prices: Option<Vec<Price>>,
     },
     /// What the requests cost, by thread, day and model. → [`Costs`]
     Costs {
         /// A head's name or a node, for its chain; a transcript's id, for all of it; without it, the whole keep.
         at: Option<String>,
-        /// Prices of models by their names, before those of the table.
-        #[cfg_attr(feature = "ts", ts(optional, type = "Record<string, Price>"))]
-        prices: Option<Prices>,
+        /// Prices of models, before those of the table.
+        prices: Option<Vec<Price>>,
     },
     /// A request as it was sent, made again. → an object
     Request {
@@ -52,9 +48,6 @@ impl JournalRequest {
     }
 }
 
-/// Prices of models by their names.
-pub type Prices = BTreeMap<String, Price>;
-
 /// What requests took and cost.
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize)]
 #[serde(rename_all = "camelCase")]
@@ -77,15 +70,12 @@ pub struct Cost {
 pub struct Costs {
     /// All together.
     pub total: Cost,
-    /// By transcript.
-    #[cfg_attr(feature = "ts", ts(type = "Record<string, Cost>"))]
-    pub threads: BTreeMap<String, Cost>,
-    /// By day (UTC), such as `2026-07-24`.
-    #[cfg_attr(feature = "ts", ts(type = "Record<string, Cost>"))]
-    pub days: BTreeMap<String, Cost>,
-    /// By model.
-    #[cfg_attr(feature = "ts", ts(type = "Record<string, Cost>"))]
-    pub models: BTreeMap<String, Cost>,
+    /// By transcript, each with its id.
+    pub threads: Vec<(String, Cost)>,
+    /// By day (UTC), each such as `2026-07-24`, the first one first.
+    pub days: Vec<(String, Cost)>,
+    /// By model, each with its name.
+    pub models: Vec<(String, Cost)>,
     /// The day of the table of prices.
     pub prices_of: &'static str,
 }

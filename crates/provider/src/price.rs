@@ -4,7 +4,7 @@
 //! change; whoever knows better gives its own.
 
 use serde::de::Error as _;
-use serde::{Deserialize, Deserializer, Serialize};
+use serde::{Deserialize, Deserializer};
 
 use super::Usage;
 
@@ -12,10 +12,12 @@ use super::Usage;
 pub const PRICES_OF: &str = "2026-07-24";
 
 /// What a model's tokens cost, in US dollars for a million.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Default, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 #[cfg_attr(feature = "ts", derive(ts_rs::TS), ts(optional_fields))]
 pub struct Price {
+    /// The model's name.
+    pub model: String,
     /// Of the prompt.
     #[serde(deserialize_with = "price")]
     pub input: f64,
@@ -23,16 +25,16 @@ pub struct Price {
     #[serde(deserialize_with = "price")]
     pub output: f64,
     /// Of what came from the provider's cache; `input` without it.
-    #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "maybe_price")]
+    #[serde(default, deserialize_with = "maybe_price")]
     pub cache_read: Option<f64>,
     /// Of what was written to the provider's cache for five minutes; `input` without it.
-    #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "maybe_price")]
+    #[serde(default, deserialize_with = "maybe_price")]
     pub cache_write: Option<f64>,
     /// Of what was written to it for an hour; twice `input` without it.
-    #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "maybe_price")]
+    #[serde(default, deserialize_with = "maybe_price")]
     pub cache_hour: Option<f64>,
     /// From how many tokens of a prompt on the prompt costs twice as much, and the answer one and a half times.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default)]
     pub long_from: Option<u64>,
 }
 
@@ -140,9 +142,10 @@ impl Price {
                     && parts.enumerate().all(|(at, part)| is_variant(part, if at == 0 { 3 } else { 2 }))
             })
         };
-        let (_, input, output, read, write, long) = *TABLE.iter().filter(same).max_by_key(|row| row.0.len())?;
+        let (model, input, output, read, write, long) = *TABLE.iter().filter(same).max_by_key(|row| row.0.len())?;
         let given = |price: f64| Some(price).filter(|price| *price > 0.0);
         Some(Self {
+            model: model.to_owned(),
             input,
             output,
             cache_read: given(read),

@@ -25,12 +25,12 @@ export interface Cost {
 export interface Costs {
   /** All together. */
   total: Cost;
-  /** By transcript. */
-  threads: Record<string, Cost>;
-  /** By day (UTC), such as `2026-07-24`. */
-  days: Record<string, Cost>;
-  /** By model. */
-  models: Record<string, Cost>;
+  /** By transcript, each with its id. */
+  threads: [string, Cost][];
+  /** By day (UTC), each such as `2026-07-24`, the first one first. */
+  days: [string, Cost][];
+  /** By model, each with its name. */
+  models: [string, Cost][];
   /** The day of the table of prices. */
   pricesOf: string;
 }

@@ -246,14 +246,14 @@ export interface Methods {
     at: string;
     /** How many at most, the newest. */
     limit?: number;
-    /** Prices of models by their names, before those of the table. */
-    prices?: Record<string, Price>;
+    /** Prices of models, before those of the table. */
+    prices?: readonly Price[];
   };
   costs: {
     /** A head's name or a node, for its chain; a transcript's id, for all of it; without it, the whole keep. */
     at?: string;
-    /** Prices of models by their names, before those of the table. */
-    prices?: Record<string, Price>;
+    /** Prices of models, before those of the table. */
+    prices?: readonly Price[];
   };
   request: {
     /** Its id. */

@@ -78,6 +78,8 @@ export interface ModelUsage {
 
 /** What a model's tokens cost, in US dollars for a million. */
 export interface Price {
+  /** The model's name. */
+  model: string;
   /** Of the prompt. */
   input: number;
   /** Of the answer. */

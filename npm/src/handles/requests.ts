@@ -43,7 +43,7 @@ export class Requests {
    * The requests of a chain or a transcript, oldest first.
    *
    * @param at a thread's name or a node's id, for its chain; a transcript's id, for all of its branches
-   * @param options `limit`: how many at most, the newest; `prices`: of models by their names, before those of the table
+   * @param options `limit`: how many at most, the newest; `prices`: of models, before those of the table
    * @throws ThreadkeepError `bad-request`; `missing-node`; `corrupt`; the storage's codes
    *
    * @example
@@ -51,8 +51,8 @@ export class Requests {
    * for (const { model, tokens, usage } of await keep.requests.list("ann-42")) console.log(model, tokens, usage?.cachedTokens);
    * ```
    */
-  async list(at: string, options?: { limit?: number; prices?: Record<string, Price> }): Promise<RequestRecord[]> {
-    const how = check.options(options, "options", { limit: check.count, prices: check.unchecked });
+  async list(at: string, options?: { limit?: number; prices?: readonly Price[] }): Promise<RequestRecord[]> {
+    const how = check.options(options, "options", { limit: check.count, prices: check.unchecked<Price[]> });
     return this.#link.callWith("prompts", "requests", { at: check.id(at, "at"), ...how });
   }
 
@@ -63,17 +63,17 @@ export class Requests {
    * `unpriced`. A request that several imported sessions repeat counts once. Requests of compactions are not in it.
    *
    * @param at a thread's name or a node's id, for its chain; a transcript's id, for all of its branches; `null` for the whole keep
-   * @param options `prices`: of models by their names, before those of the table
+   * @param options `prices`: of models, before those of the table
    * @throws ThreadkeepError `bad-request`; `missing-node`; `corrupt`; the storage's codes
    *
    * @example
    * ```ts
-   * const { total, models } = await keep.requests.costs(null, { prices: { "my-model": { input: 0.5, output: 1.5 } } });
-   * console.log(total.dollars, Object.keys(models));
+   * const { total, models } = await keep.requests.costs(null, { prices: [{ model: "my-model", input: 0.5, output: 1.5 }] });
+   * for (const [model, { dollars }] of models) console.log(model, dollars / total.dollars);
    * ```
    */
-  async costs(at: string | null, options?: { prices?: Record<string, Price> }): Promise<Costs> {
-    const how = check.options(options, "options", { prices: check.unchecked });
+  async costs(at: string | null, options?: { prices?: readonly Price[] }): Promise<Costs> {
+    const how = check.options(options, "options", { prices: check.unchecked<Price[]> });
     return this.#link.callWith("prompts", "costs", { ...(at === null ? {} : { at: check.id(at, "at") }), ...how });
   }
 

@@ -1,11 +1,12 @@
 //! Answers about the journal.
 
+use serde::Serialize;
 use serde_json::Value;
 use threadkeep_core::MessageId;
-use threadkeep_core::json::own_value;
-use threadkeep_store::Store;
+use threadkeep_store::{Store, StoreError};
 
 use crate::journal::Rebuilt;
+use crate::json::{from_json, to_json};
 use crate::protocol::JournalRequest;
 use crate::{Keep, KeepError};
 
@@ -18,26 +19,34 @@ impl<S: Store> Keep<S> {
         Ok(match request {
             JournalRequest::Requests { at, limit, prices } => {
                 let limit = limit.map(|limit| limit as usize);
-                self.requests_at(&at, limit, &prices.unwrap_or_default()).await?.iter().map(own_value).collect()
+                written(&self.requests_at(&at, limit, &prices.unwrap_or_default()).await?)?
             }
             JournalRequest::Costs { at, prices } => {
-                own_value(&self.costs(at.as_deref(), &prices.unwrap_or_default()).await?)
+                written(&self.costs(at.as_deref(), &prices.unwrap_or_default()).await?)?
             }
-            JournalRequest::Request { id } => self.request(&id).await?.to_json(),
+            JournalRequest::Request { id } => self.request(&id).await?.to_json()?,
         })
     }
 }
 
 impl Rebuilt {
     /// It as JSON: `{record, options, pins, context, body, differs}`.
-    pub fn to_json(&self) -> Value {
-        serde_json::json!({
-            "record": own_value(&self.record),
+    ///
+    /// # Errors
+    /// The store's, for a record that cannot be written.
+    pub fn to_json(&self) -> Result<Value, KeepError> {
+        Ok(serde_json::json!({
+            "record": written(&self.record)?,
             "options": self.options,
             "pins": self.pins.iter().map(MessageId::as_str).collect::<Value>(),
             "context": self.context.to_json(),
             "body": self.body,
             "differs": self.differs,
-        })
+        }))
     }
+}
+
+/// A value by way of its text, in which it is stored: a second writer for the same types would weigh two kilobytes.
+fn written(value: &impl Serialize) -> Result<Value, KeepError> {
+    from_json(&to_json(value)?).map_err(|error| StoreError::Other(error.to_string()).into())
 }

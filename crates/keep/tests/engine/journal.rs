@@ -383,42 +383,39 @@ fn costs_are_summed_by_thread_day_and_model_and_what_sessions_repeat_counts_once
                 keep.import(vec![("session.jsonl".to_owned(), file.into_bytes())], None, |_| {}).await.unwrap();
             assert_eq!(report.added, 1);
         }
-        let none = threadkeep::protocol::Prices::new();
-        let costs = keep.costs(None, &none).await.unwrap();
+        let costs = keep.costs(None, &[]).await.unwrap();
         assert_eq!(
             (costs.total.requests, costs.total.unpriced, costs.total.usage.cached_tokens),
             (3, 1, Some(3_000_000))
         );
         // 50 cents and 10 cents for a million cached tokens.
         assert!((costs.total.dollars - 0.6).abs() < 1e-9, "{costs:?}");
-        let dollars = |sums: &std::collections::BTreeMap<String, threadkeep::protocol::Cost>| {
+        let dollars = |sums: &[(String, threadkeep::protocol::Cost)]| {
             sums.iter().map(|(name, sum)| (name.clone(), (sum.dollars * 1000.0).round())).collect::<Vec<_>>()
         };
         let named = |name: &str, sum: f64| (name.to_owned(), sum);
         assert_eq!(dollars(&costs.days), [named("2026-01-01", 500.0), named("2026-01-02", 100.0)]);
         let models = [named("claude-haiku-4-5", 100.0), named("claude-opus-4-6", 500.0), named("house-model", 0.0)];
         assert_eq!(dollars(&costs.models), models);
-        let (threads, each) = (costs.threads.len(), costs.threads.values().map(|sum| sum.requests).sum::<u32>());
+        let (threads, each) = (costs.threads.len(), costs.threads.iter().map(|(_, sum)| sum.requests).sum::<u32>());
         assert_eq!((threads, each), (2, 3));
 
-        let own = |input: f64| threadkeep_provider::Price {
+        let own = |model: &str, input| threadkeep_provider::Price {
+            model: model.to_owned(),
             input,
             output: 1.0,
-            cache_read: None,
-            cache_write: None,
-            cache_hour: None,
-            long_from: None,
+            ..threadkeep_provider::Price::default()
         };
-        let prices = [("house-model".to_owned(), own(3.0)), ("claude-opus-4-6".to_owned(), own(7.0))].into();
+        let prices = [own("house-model", 3.0), own("claude-opus-4-6", 7.0)];
         let costs = keep.costs(None, &prices).await.unwrap();
         assert_eq!((costs.total.unpriced, (costs.total.dollars * 10.0).round()), (0, 101.0));
 
         // Of one thread, all that it holds; each request says what it cost.
-        let id = costs.threads.keys().find(|id| id.ends_with('t')).unwrap();
-        assert_eq!(keep.costs(Some(id), &none).await.unwrap().total.requests, 2);
+        let id = costs.threads.iter().map(|(id, _)| id).find(|id| id.ends_with('t')).unwrap();
+        assert_eq!(keep.costs(Some(id), &[]).await.unwrap().total.requests, 2);
         let listed: Vec<_> = keep.requests(id, None).await.unwrap().into_iter().map(|it| it.cost).collect();
         assert_eq!(listed, [Some(0.5), None]);
-        assert_eq!(code(keep.costs(Some("nowhere"), &none).await), "missing-node");
+        assert_eq!(code(keep.costs(Some("nowhere"), &[]).await), "missing-node");
     });
 }
 
