@@ -183,7 +183,10 @@ test("requests have costs, by the table and by one's own prices", async () => {
   assert.equal(cost.toFixed(6), "2.115000");
   const whole = await keep.requests.costs(null);
   assert.deepEqual([whole.total.requests, whole.total.unpriced, whole.total.dollars], [2, 1, cost]);
-  assert.deepEqual(whole.models.map(([model]) => model), ["gpt-5-mini", "house-model"]);
+  assert.deepEqual(
+    whole.models.map(([model]) => model),
+    ["gpt-5-mini", "house-model"],
+  );
   assert.equal(whole.total.usage.cachedTokens, 1_200_000);
   assert.match(whole.pricesOf, /^20\d\d-\d\d-\d\d$/);
   const [[day, ofDay], ...more] = whole.days;

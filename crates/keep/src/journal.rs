@@ -22,9 +22,7 @@ use crate::context::Past;
 use crate::costs::cost;
 use crate::json::{from_json, to_json};
 use crate::keep::Write;
-use crate::protocol::{
-    BadRequest, ContextOptions, ContextParams, ContextReply, MadeOf, RequestRecord, context_params,
-};
+use crate::protocol::{BadRequest, ContextOptions, ContextParams, ContextReply, MadeOf, RequestRecord, context_params};
 use crate::{Keep, KeepError, keys};
 
 /// Milliseconds.
