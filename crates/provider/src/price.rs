@@ -227,8 +227,7 @@ mod tests {
         let long = |prompt_tokens| Usage { prompt_tokens, completion_tokens: 1000, ..Usage::default() };
         assert_eq!((cost(&long(200_000)), cost(&long(200_001))), (0.615, 1.222_506));
         // What is not cached has the price of the prompt.
-        let plain =
-            Price { input: 2.0, output: 4.0, cache_read: None, cache_write: None, cache_hour: None, long_from: None };
+        let plain = Price { input: 2.0, output: 4.0, ..Price::default() };
         let usage = Usage { cached_tokens: Some(50_000), completion_tokens: 10, ..Usage::default() };
         assert!((plain.cost(&million(usage)) - 0.200_04).abs() < 1e-12);
     }
