@@ -6,6 +6,7 @@
 //! fields of [`Message::extra`](threadkeep_core::Message::extra) reach a provider is said in [`items`], and only there. [`Connection`] and
 //! [`request()`] say where a payload is sent and how, and a [`Reader`] reads what comes back; the sending is others'.
 
+mod cache;
 mod completion;
 mod error;
 mod http;
@@ -25,6 +26,7 @@ mod stream;
 mod tools;
 mod validate;
 
+pub use cache::CacheRule;
 pub use completion::{Completion, Delta, Finish, Usage};
 pub use error::ProviderError;
 pub use http::{

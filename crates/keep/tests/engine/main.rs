@@ -41,6 +41,7 @@ mod scopes;
 mod search;
 mod settings;
 mod side_by_side;
+mod simulate;
 mod store_surface;
 mod summarisers;
 mod two_writers;
