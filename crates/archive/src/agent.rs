@@ -14,6 +14,7 @@ use threadkeep_compaction::memory::{Episode, Fact, Memory, turn_number};
 use threadkeep_core::checkpoint::{Source, Statement};
 use threadkeep_core::json::own_text;
 use threadkeep_core::node::LAST_TURN;
+use threadkeep_core::sort;
 use threadkeep_core::{Entry, MessageId, Node};
 
 use super::compacted::{Last, Reach};
@@ -171,7 +172,7 @@ fn in_order(traces: &mut Vec<RawTrace>) {
         Some(turn) => (turn, 0, trace.seq),
         None => (u32::MAX, trace.millis().unwrap_or_default(), trace.seq),
     };
-    traces.sort_by_key(key);
+    sort::sort_by_key(traces, key);
 }
 
 /// Records belong to the transcript that the traces make: their sources are named by its nodes, and ids such as `ep_0001`, which
@@ -285,7 +286,7 @@ fn compactions(made: &mut Conversation, turns: &HashMap<MessageId, u32>, episode
     let mut dated: Vec<(u32, &Episode)> =
         episodes.iter().filter_map(|it| Some((*it.turns.iter().max()?, it))).collect();
     dated.retain(|(_, episode)| !episode.summary.trim().is_empty());
-    dated.sort_by_key(|(last, episode)| (*last, episode.created_at));
+    sort::sort_by_key(&mut dated, |(last, episode)| (*last, episode.created_at));
     let first = dated.len().saturating_sub(EPOCHS);
     let statement =
         |episode: &Episode, sources| Statement { text: episode.summary.trim().to_owned(), sources, level: 0 };

@@ -5,6 +5,7 @@ use std::collections::hash_map::Entry as Slot;
 
 use foldhash::{HashMap, HashMapExt as _, HashSet};
 use serde_json::{Map, Value};
+use threadkeep_core::sort;
 use threadkeep_core::{Entry, InfoPatch, Message, MessageId, Node, TranscriptId};
 
 use super::digest::Digest;
@@ -248,7 +249,7 @@ impl Tree {
             open.extend(children[at].iter().rev().map(|child| (*child, time)));
         }
         // A child is never older than its parent here and comes after it, so a stable sort keeps parents first.
-        sort(&mut order);
+        sort::sort_by_key(&mut order, |pair| pair.0);
         order.into_iter().map(|(_, at)| at).collect()
     }
 
@@ -258,7 +259,7 @@ impl Tree {
             let rank: HashMap<&str, usize> = listed.iter().enumerate().rev().map(|(n, id)| (id.as_str(), n)).collect();
             let rank = |at: usize| rank.get(self.drafts[at].local.as_str()).map_or(i64::MAX, |rank| *rank as i64);
             let mut ranked: Vec<(i64, usize)> = siblings.iter().map(|at| (rank(*at), *at)).collect();
-            sort(&mut ranked);
+            sort::sort_by_key(&mut ranked, |pair| pair.0);
             siblings.iter_mut().zip(ranked).for_each(|(place, (_, at))| *place = at);
         }
     }
@@ -296,9 +297,4 @@ impl Tree {
         let newest = |aside_too: bool| order.iter().rev().find(|at| is_leaf[**at] && (aside_too || !aside(at)));
         newest(false).or_else(|| newest(true)).map_or_else(|| self.transcript.clone(), |at| ids[*at].clone())
     }
-}
-
-/// By the first of each pair; equals keep their order. One function, so that the sort is compiled once.
-fn sort(pairs: &mut [(i64, usize)]) {
-    pairs.sort_by_key(|pair| pair.0);
 }

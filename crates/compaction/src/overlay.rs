@@ -6,6 +6,7 @@ use std::ops::Range;
 
 use threadkeep_context::{Action, Item, Replacement, rule};
 use threadkeep_core::checkpoint::Checkpoint;
+use threadkeep_core::sort;
 use threadkeep_core::{Content, Kind, Message, MessageId, Role};
 
 use super::turn::opens_turn;
@@ -63,7 +64,7 @@ pub fn stays(items: &[Item], end: usize, pins: &[usize]) -> Vec<bool> {
         needed.extend(answers);
     }
     if !called.is_empty() {
-        called.sort_unstable();
+        sort::sort(&mut called);
         needed.retain(|id| called.binary_search(id).is_err());
     }
     for (_, item) in stays.iter().zip(items).filter(|(stays, _)| **stays) {
@@ -72,7 +73,7 @@ pub fn stays(items: &[Item], end: usize, pins: &[usize]) -> Vec<bool> {
         needed.extend(answers);
     }
     while !needed.is_empty() {
-        needed.sort_unstable();
+        sort::sort(&mut needed);
         needed.dedup();
         let mut more: Vec<&str> = Vec::new();
         for (stays, item) in stays.iter_mut().zip(items).filter(|(stays, _)| !**stays) {

@@ -4,6 +4,7 @@ use std::ops::Range;
 
 use threadkeep_context::tokens::Counter;
 use threadkeep_core::checkpoint::Statement;
+use threadkeep_core::sort;
 
 /// The highest level of statements; those of that level are summarised among themselves.
 pub const TOP_LEVEL: u8 = 3;
@@ -52,7 +53,7 @@ pub fn merge(
     }
     let level = old.iter().map(|old| old.level).max().unwrap_or_default().saturating_add(1).min(TOP_LEVEL);
     let mut sources: Vec<_> = old.iter().flat_map(|old| old.sources.iter().cloned()).collect();
-    sources.sort();
+    sort::sort(&mut sources);
     sources.dedup();
     for statement in &mut made {
         statement.level = level;

@@ -5,6 +5,7 @@
 
 use std::borrow::Cow;
 
+use threadkeep_core::sort;
 use threadkeep_core::{Message, Role};
 use threadkeep_provider::{Finding, Provider, validate_messages};
 
@@ -167,7 +168,7 @@ pub fn prepare_with(
             }
         }
     }
-    replaced.sort_by_key(|other| other.index);
+    sort::sort_by_key(&mut replaced, |other| other.index);
     Prepared::with_replaced(history, &replaced, preparing, counter)
 }
 

@@ -5,6 +5,7 @@ use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use serde_json::Value;
+use threadkeep_core::sort;
 use threadkeep_core::{Content, Kind, Message, Part, Role, ToolCall};
 use threadkeep_provider::{INTERRUPTED as INTERRUPTED_WORDS, Partial, Provider, interruption, is_blank, partial};
 
@@ -339,7 +340,7 @@ fn named_calls(message: &Message, index: usize) -> Option<Message> {
     let parts = if let Content::Parts(parts) = &message.content { parts.as_slice() } else { &[] };
     let in_parts = parts.iter().filter_map(|part| called(&part.0));
     let mut ids: Vec<&str> = message.tool_calls.iter().map(ToolCall::id).chain(in_parts).collect();
-    ids.sort_unstable();
+    sort::sort(&mut ids);
     if ids.first() != Some(&"") && ids.windows(2).all(|pair| pair[0] != pair[1]) {
         return None;
     }

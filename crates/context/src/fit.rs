@@ -8,6 +8,7 @@ use super::budget::{Budget, Figures, Limits, Policy};
 use super::facts::NONE;
 use super::group::Groups;
 use super::{Prepared, rule};
+use threadkeep_core::sort;
 
 /// What is to be kept of a history.
 #[derive(Debug, Clone, Default)]
@@ -130,7 +131,7 @@ struct Summed {
 
 impl Summed {
     fn new(mut groups: Vec<u32>, figures: &dyn Fn(u32) -> Figures) -> Self {
-        groups.sort_unstable();
+        sort::sort(&mut groups);
         groups.dedup();
         let mut sums = vec![Figures::default()];
         for group in &groups {
@@ -166,7 +167,7 @@ impl<'a> Fitting<'a> {
         let groups = &prepared.groups;
         let group = |index: &usize| groups.of.get(*index).copied().filter(|group| *group != NONE);
         let mut pinned: Vec<u32> = plan.pins.iter().filter_map(group).collect();
-        pinned.sort_unstable();
+        sort::sort(&mut pinned);
         pinned.dedup();
         let opens = plan.opens_with_user || plan.policy == Policy::Stable;
         let mut must = groups.always.clone();

@@ -11,6 +11,7 @@ use super::facts::{
     UNSAID, Who,
 };
 use super::{Action, System, rule};
+use threadkeep_core::sort;
 
 /// A call, and what answers it.
 #[derive(Debug, Clone)]
@@ -96,7 +97,7 @@ impl Pairing {
         let mut out = self.out[self.out.partition_point(|(index, ..)| *index < first)..].to_vec();
         let held = self.held.iter().filter(|index| **index >= first);
         out.extend(held.map(|index| (*index, Action::Repaired, rule::REASONING_ALONE)));
-        out.sort_unstable_by_key(|(index, ..)| *index);
+        sort::sort_by_key(&mut out, |(index, ..)| *index);
         out
     }
 

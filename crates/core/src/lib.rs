@@ -18,6 +18,7 @@ pub mod lint;
 pub mod message;
 pub mod node;
 pub mod read;
+pub mod sort;
 pub mod text;
 pub mod transcript;
 mod typescript;

@@ -3,6 +3,7 @@
 
 use std::collections::HashMap;
 
+use crate::sort;
 use crate::transcript::Placed;
 use crate::{Message, MessageId, Role, Transcript};
 
@@ -255,7 +256,7 @@ impl<'a> Calls<'a> {
     /// Reports what is still unanswered, in the order of the chain.
     fn close(&mut self, findings: &mut Vec<Finding>) {
         let mut waiting = std::mem::take(&mut self.waiting);
-        waiting.sort_unstable();
+        sort::sort(&mut waiting);
         for at in waiting {
             // Taken back since, or answered: the way back makes it wait again.
             let Some(call) = self.all.get_mut(at).filter(|call| call.waits && !call.reported) else { continue };

@@ -15,6 +15,7 @@ use crate::checkpoint::{Checkpoint, Strategy};
 use crate::entry::{Entry, InfoPatch};
 use crate::message::DEEPEST;
 use crate::node::MOST_TURNS;
+use crate::sort;
 use crate::{Message, MessageId, Node, Role, TranscriptId};
 
 pub use chain::{ChainError, assemble, assemble_lenient};
@@ -795,7 +796,7 @@ impl Transcript {
                 found.push((place, seq, checkpoint));
             }
         }
-        found.sort_by_key(|(place, seq, checkpoint)| (checkpoint.end(*place), *seq));
+        sort::sort_by_key(&mut found, |(place, seq, checkpoint)| (checkpoint.end(*place), *seq));
         found
     }
 
@@ -817,7 +818,7 @@ impl Transcript {
         let messages = |end: usize| sums[end.min(chain.len())];
         let mut made = self.checkpoints_on(&chain);
         // In the order in which they were made; one that covers less than one before it was never used.
-        made.sort_by_key(|(_, seq, _)| *seq);
+        sort::sort_by_key(&mut made, |(_, seq, _)| *seq);
         let mut epochs = vec![Epoch { checkpoint: None, start: 0, end: messages(chain.len()), leaf: leaf.clone() }];
         let mut deepest = None;
         for (place, seq, checkpoint) in made {

@@ -16,6 +16,7 @@ use threadkeep_context::{
     Replacement, System, Warning, WarningKind, chain_items, frame_figures, prepare_with, preview,
 };
 use threadkeep_core::checkpoint::Checkpoint;
+use threadkeep_core::sort;
 use threadkeep_core::transcript::Placed;
 use threadkeep_core::{Message, MessageId, Role, Transcript, TranscriptId};
 use threadkeep_store::Store;
@@ -584,7 +585,7 @@ impl<S: Store> Keep<S> {
                 let prepared = cache.prepared(log, (held.path(), end), history, (&laid, comes), build.preparing(), by);
                 let fit = prepared.fit(&Plan { budget: budget(recent), strict: true, ..Plan::default() });
                 let mut places: Vec<usize> = prepared.kept(&fit).collect();
-                places.sort_unstable();
+                sort::sort(&mut places);
                 let message = |place: usize| match comes.iter().find(|comes| comes.index == place) {
                     Some(comes) => Some(comes.message.clone()),
                     None => history.item(place).map(|item| item.message.clone()),
@@ -769,7 +770,7 @@ fn budget(recent: &Recent) -> Budget {
 /// What became of each message, in the order of the chain.
 fn runs(prepared: &Prepared, fit: &Fit) -> Vec<MarkRun> {
     let mut marks: Vec<_> = prepared.marks(fit).filter(|mark| !mark.injected).collect();
-    marks.sort_by_key(|mark| mark.index);
+    sort::sort_by_key(&mut marks, |mark| mark.index);
     let mut runs: Vec<MarkRun> = Vec::new();
     for mark in marks {
         match runs.last_mut() {

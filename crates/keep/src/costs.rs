@@ -3,6 +3,7 @@
 use std::collections::HashSet;
 
 use threadkeep_core::date;
+use threadkeep_core::sort;
 use threadkeep_provider::{PRICES_OF, Price};
 use threadkeep_store::Store;
 
@@ -34,7 +35,7 @@ impl<S: Store> Keep<S> {
             }
         }
         for sums in [&mut costs.days, &mut costs.models] {
-            sums.sort_by(|a, b| a.0.cmp(&b.0));
+            sort::sort_by(sums, |a, b| a.0.cmp(&b.0));
         }
         Ok(costs)
     }

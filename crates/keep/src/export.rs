@@ -5,6 +5,7 @@ use std::collections::HashMap;
 use threadkeep_archive::own;
 use threadkeep_archive::write::{Target, Writer, memory_files};
 use threadkeep_compaction::memory::{Episode, Fact};
+use threadkeep_core::sort;
 use threadkeep_core::{Entry, TranscriptId};
 use threadkeep_store::{Store, StoreError, around};
 
@@ -103,7 +104,7 @@ impl<S: Store> Keep<S> {
                 },
             };
             let (episodes, mut facts) = records.remove(&id).unwrap_or_default();
-            facts.sort_by(|a, b| a.id.cmp(&b.id));
+            sort::sort_by(&mut facts, |a, b| a.id.cmp(&b.id));
             let folder = id.as_ref().map_or("shared".into(), |id| threadkeep_store::escape(id.as_str()));
             for (name, text) in memory_files(log.as_ref().map(|log| &log.tree), episodes, facts) {
                 sink(["memory/agents/", &folder, "/", name].concat(), text);

@@ -12,6 +12,7 @@ use futures_util::future::join;
 use threadkeep_archive as archive;
 use threadkeep_archive::{Conversation, Format, Input, Item, Part, Skip};
 use threadkeep_compaction::memory::Memory;
+use threadkeep_core::sort;
 use threadkeep_core::{Entry, MessageId, Transcript};
 use threadkeep_store::{Commit, Durability, Store, StoreError};
 
@@ -289,7 +290,7 @@ impl<S: Store> Keep<S> {
             }
         }
         let mut heads: Vec<String> = heads.into_iter().filter_map(|(name, here)| here.then_some(name)).collect();
-        heads.sort();
+        sort::sort(&mut heads);
         for name in heads {
             let Some(at) = self.stored_head(&name).await?.filter(|at| at != id) else { continue };
             // One that moved away from here is where it belongs.

@@ -13,6 +13,7 @@ use serde_json::Value;
 use sha2::{Digest, Sha256};
 use threadkeep_context::MessageRef;
 use threadkeep_core::read::Off;
+use threadkeep_core::sort;
 use threadkeep_core::transcript::Placed;
 use threadkeep_core::{Entry, MessageId, Transcript, TranscriptId};
 use threadkeep_provider::{Dialect, Price, Provider, Usage};
@@ -103,7 +104,7 @@ impl<S: Store> Keep<S> {
             let placed = log.tree.get(sending.node).ok_or_else(missing)?;
             let stamp = format!("{now:011x}{random:08x}{:x}", placed.seq);
             let mut pins: Vec<MessageId> = log.tree.pins().cloned().collect();
-            pins.sort();
+            sort::sort(&mut pins);
             let common = Common { options: options.clone(), pins, dialect: sending.dialect.clone() };
             let common = to_json(&common)?;
             let made_of = MadeOf {
@@ -248,7 +249,7 @@ impl<S: Store> Keep<S> {
                 all.push(read(key, bytes)?);
             }
         }
-        all.sort_by_key(|record| record.sent_at);
+        sort::sort_by_key(&mut all, |record| record.sent_at);
         Ok(all)
     }
 

@@ -20,6 +20,7 @@ use std::collections::HashMap;
 use std::pin::Pin;
 use std::rc::Rc;
 
+use threadkeep_core::sort;
 use threadkeep_core::{Entry, MessageId, TranscriptError, TranscriptId};
 use threadkeep_store::{Commit, Durability, Store, StoreError};
 use tokio::sync::{Mutex, MutexGuard};
@@ -271,7 +272,7 @@ impl<S: Store> Keep<S> {
             let idle = cache.iter().filter(|(_, slot)| idle(slot) && slot.bytes.get() > 0);
             idle.map(|(id, slot)| (slot.used.get(), id.clone())).collect()
         };
-        oldest.sort_unstable();
+        sort::sort(&mut oldest);
         for (_, id) in oldest {
             if self.inner.cached_bytes.get() <= limit - limit / 8 {
                 break;

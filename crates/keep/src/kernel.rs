@@ -26,6 +26,7 @@ use threadkeep_compaction::memory::{BundleLimits, MemoryBundle, ToolInteraction,
 use threadkeep_compaction::{Policy, Reason};
 use threadkeep_core::message::ToolCall;
 use threadkeep_core::node::turn_name;
+use threadkeep_core::sort;
 use threadkeep_core::{Content, Message, Role};
 use threadkeep_provider::render;
 use threadkeep_store::Store;
@@ -138,7 +139,7 @@ impl<S: Store> Kernel<S> {
         }
         let mut processors = self.processors.borrow_mut();
         processors.push(processor);
-        processors.sort_by_key(|processor| processor.order());
+        sort::sort_by_key(&mut processors, |processor| processor.order());
         Ok(())
     }
 

@@ -3,6 +3,7 @@
 
 use std::collections::HashSet;
 
+use threadkeep_core::sort;
 use threadkeep_core::{Entry, MessageId, Transcript, TranscriptId, json};
 use threadkeep_store::{Commit, Record, Scan, Store, StoreError};
 
@@ -225,7 +226,7 @@ impl<S: Store> Keep<S> {
         }
         let moved = tree.heads().iter().filter(|(other, node)| gone.contains(node) && Some(other.as_str()) != name);
         let mut moved: Vec<_> = moved.collect();
-        moved.sort();
+        sort::sort(&mut moved);
         entries.extend(moved.into_iter().map(|(name, _)| Entry::Head { name: name.clone(), node: parent.clone() }));
         Ok((entries, extra))
     }

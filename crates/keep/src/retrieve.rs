@@ -7,6 +7,7 @@
 use threadkeep_compaction::memory::{BundleLimits, Episode, Fact, MemoryBundle, bundle};
 use threadkeep_core::TranscriptId;
 use threadkeep_core::checkpoint::Source;
+use threadkeep_core::sort;
 use threadkeep_store::Store;
 
 use crate::memory::Memories;
@@ -20,7 +21,7 @@ impl<S: Store> Keep<S> {
     /// The store's.
     pub async fn episodes(&self, filter: &MemoryFilter) -> Result<Vec<Episode>, KeepError> {
         let mut episodes: Vec<Episode> = episodes_in(&*self.memories().await?, filter).cloned().collect();
-        episodes.sort_by(|a, b| (a.created_at, &a.id).cmp(&(b.created_at, &b.id)));
+        sort::sort_by(&mut episodes, |a, b| (a.created_at, &a.id).cmp(&(b.created_at, &b.id)));
         Ok(episodes.split_off(surplus(filter, episodes.len())))
     }
 
@@ -30,7 +31,7 @@ impl<S: Store> Keep<S> {
     /// The store's.
     pub async fn facts(&self, filter: &MemoryFilter) -> Result<Vec<Fact>, KeepError> {
         let mut facts: Vec<Fact> = facts_in(&*self.memories().await?, filter).cloned().collect();
-        facts.sort_by(|a, b| (a.created_at, &a.id).cmp(&(b.created_at, &b.id)));
+        sort::sort_by(&mut facts, |a, b| (a.created_at, &a.id).cmp(&(b.created_at, &b.id)));
         Ok(facts.split_off(surplus(filter, facts.len())))
     }
 

@@ -6,6 +6,7 @@ use std::collections::HashSet;
 use threadkeep_compaction::memory::jsonl::{RawTrace, traces};
 use threadkeep_compaction::memory::{MemoryBundle, RAW_TAIL_TURNS, Step, build_snapshot, raw_tail, steps};
 use threadkeep_core::node::turn_name;
+use threadkeep_core::sort;
 use threadkeep_core::{Message, Role};
 use threadkeep_store::Store;
 
@@ -57,7 +58,7 @@ impl Turns {
 /// The turns of a chain, each once, ascending.
 fn all(steps: &[Step]) -> Vec<u32> {
     let mut turns: Vec<u32> = steps.iter().map(|step| step.turn).filter(|turn| *turn > 0).collect();
-    turns.sort_unstable();
+    sort::sort(&mut turns);
     turns.dedup();
     turns
 }

@@ -4,6 +4,7 @@ use std::collections::HashSet;
 
 use threadkeep_core::entry::InfoPatch;
 use threadkeep_core::message::Kind;
+use threadkeep_core::sort;
 use threadkeep_core::transcript::Placed;
 use threadkeep_core::{ChainError, Entry, Message, MessageId, Node, Transcript, TranscriptId, lint};
 use threadkeep_store::{Store, around};
@@ -36,7 +37,7 @@ impl<S: Store> Keep<S> {
             };
             list.push(TranscriptInfo { id, info });
         }
-        list.sort_by(|a, b| (b.info.updated_at, &a.id).cmp(&(a.info.updated_at, &b.id)));
+        sort::sort_by(&mut list, |a, b| (b.info.updated_at, &a.id).cmp(&(a.info.updated_at, &b.id)));
         Ok(list)
     }
 

@@ -1,5 +1,7 @@
 //! Notes: what rendering had to change, so that a ledger can say so.
 
+use threadkeep_core::sort;
+
 /// Something in the payload that is not as it was in the messages.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Note {
@@ -135,7 +137,7 @@ impl Notes {
 
     /// The notes in the order of the messages, each once for a message and rule.
     pub fn sorted(mut self) -> Vec<Note> {
-        self.0.sort_by_key(|note| (note.index, note.rule));
+        sort::sort_by_key(&mut self.0, |note| (note.index, note.rule));
         self.0.dedup();
         self.0
     }

@@ -13,6 +13,7 @@ use std::collections::{BTreeSet, HashMap, HashSet};
 
 use threadkeep_core::message::STAND_IN;
 use threadkeep_core::node::{LAST_TURN, SALVAGED};
+use threadkeep_core::sort;
 use threadkeep_core::{Entry, Message, MessageId, Node, Role, TranscriptId};
 
 use super::super::Code;
@@ -127,7 +128,7 @@ pub(super) fn settle(
         moved: Vec::new(),
     };
     let mut lost = lost;
-    lost.sort_by_key(|lost| lost.seq);
+    sort::sort_by_key(&mut lost, |lost| lost.seq);
     let mut lost = lost.into_iter().peekable();
     for Line { seq, entry } in lines {
         while let Some(lost) = lost.next_if(|lost| lost.seq <= seq) {
@@ -169,7 +170,7 @@ fn in_order(lines: Vec<Line>, place: &str, report: &mut Report) -> Vec<Line> {
         }
     }
     renumber(&mut kept);
-    kept.sort_by_key(|line| line.seq);
+    sort::sort_by_key(&mut kept, |line| line.seq);
     after_all(kept, place, report)
 }
 

@@ -3,6 +3,7 @@
 //! ranked by what knows no language: who says it, where it stands, how rare its words are.
 
 use super::words::{self, Word, hash};
+use threadkeep_core::sort;
 
 /// Asks for something that is to hold from now on.
 pub(super) const INSTRUCT: u16 = 1;
@@ -137,9 +138,9 @@ impl Cues {
                 }
             }
         }
-        phrases.sort_unstable();
+        sort::sort(&mut phrases);
         let mut stop: Vec<u32> = STOP.split_whitespace().map(hash).collect();
-        stop.sort_unstable();
+        sort::sort(&mut stop);
         Self { phrases, stop }
     }
 

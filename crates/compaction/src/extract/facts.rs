@@ -6,6 +6,7 @@ use super::split::split;
 use super::units::{From, Unit, Units};
 use super::words::{CAPITAL, CODE, DIGIT, PAIR};
 use crate::memory::{FactKind, Share};
+use threadkeep_core::sort;
 
 /// The most facts of one summary, tags of an episode, tags of a fact.
 const FACTS: usize = 40;
@@ -39,7 +40,9 @@ pub(super) fn facts(units: &Units) -> Vec<Found> {
             });
         }
     }
-    all.sort_by_key(|fact| std::cmp::Reverse((fact.salience, fact.confidence, units.list[fact.place.0].worth)));
+    sort::sort_by_key(&mut all, |fact| {
+        std::cmp::Reverse((fact.salience, fact.confidence, units.list[fact.place.0].worth))
+    });
     let mut found: Vec<Found> = Vec::new();
     for fact in all {
         let text = one_line(fact.text);
@@ -49,7 +52,7 @@ pub(super) fn facts(units: &Units) -> Vec<Found> {
             found.push(Found { place: fact.place, text, kind: fact.kind, confidence, salience });
         }
     }
-    found.sort_by_key(|fact| fact.place);
+    sort::sort_by_key(&mut found, |fact| fact.place);
     found
 }
 
@@ -95,14 +98,14 @@ fn fact(unit: &Unit, tells: u16) -> Option<(FactKind, u16, u16)> {
 pub(super) fn episode(units: &Units, chosen: &[usize]) -> String {
     let mut best: Vec<usize> = chosen.iter().copied().filter(|at| !units.list[*at].code).collect();
     let first = best.iter().copied().find(|at| units.list[*at].user);
-    best.sort_by_key(|at| std::cmp::Reverse((Some(*at) == first, value(units, *at))));
+    sort::sort_by_key(&mut best, |at| std::cmp::Reverse((Some(*at) == first, value(units, *at))));
     let mut length = 0;
     best.truncate(SENTENCES);
     best.retain(|at| {
         length += units.list[*at].text.len() + 2;
         length <= EPISODE
     });
-    best.sort_unstable();
+    sort::sort(&mut best);
     let mut out = String::new();
     for at in best {
         if !out.is_empty() {
@@ -134,7 +137,7 @@ pub(super) fn salience(units: &Units, chosen: &[usize]) -> Share {
 pub(super) fn tags(units: &Units) -> Vec<String> {
     let mut best: Vec<usize> = (0..units.lexicon.entries.len()).filter(|at| nameable(units, *at)).collect();
     let value = |entry: &Entry| u64::from(entry.weight) * u64::from(entry.messages.min(64)) * name_factor(entry);
-    best.sort_by_key(|at| (std::cmp::Reverse(value(&units.lexicon.entries[*at])), *at));
+    sort::sort_by_key(&mut best, |at| (std::cmp::Reverse(value(&units.lexicon.entries[*at])), *at));
     best.truncate(TAGS);
     best.into_iter().map(|at| tag(units, at)).collect()
 }
@@ -143,7 +146,7 @@ pub(super) fn tags(units: &Units) -> Vec<String> {
 pub(super) fn fact_tags(units: &Units, unit: usize) -> Vec<String> {
     let words = &units.words[units.list[unit].words.clone()];
     let mut best: Vec<usize> = words.iter().map(|word| *word as usize).filter(|at| nameable(units, *at)).collect();
-    best.sort_by_key(|at| {
+    sort::sort_by_key(&mut best, |at| {
         let entry = &units.lexicon.entries[*at];
         (std::cmp::Reverse(u64::from(entry.weight) * name_factor(entry)), *at)
     });

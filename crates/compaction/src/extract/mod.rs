@@ -21,6 +21,7 @@ use std::borrow::Cow;
 
 use threadkeep_context::tokens::Counter;
 use threadkeep_core::checkpoint::{Source, Statement};
+use threadkeep_core::sort;
 
 use super::summary::{FoundFact, Material, Summary};
 
@@ -64,7 +65,7 @@ pub fn extract(material: &Material, counter: &dyn Counter) -> Summary {
     choice.fill(material.budget, false);
     choice.at_least_one(material.budget);
     let mut picks = choice.picks;
-    picks.sort_unstable_by_key(|pick| pick.unit);
+    sort::sort_by_key(&mut picks, |pick| pick.unit);
     let sources = |unit: usize| match units.list[unit].from {
         From::Piece(at) => vec![source(material, at)],
         From::Line(at) => lines[at as usize].pieces.iter().map(|at| source(material, *at)).collect(),
@@ -102,7 +103,7 @@ fn source(material: &Material, at: u32) -> Source {
 /// How many tokens carried statements may take before the rest is looked at.
 fn carried_share(material: &Material) -> u32 {
     let mut behind: Vec<&Source> = material.carried.iter().flat_map(|statement| &statement.sources).collect();
-    behind.sort_unstable();
+    sort::sort(&mut behind);
     behind.dedup();
     let (carried, new) = (behind.len().max(material.carried.len()) as u64, material.pieces.len() as u64);
     let budget = u64::from(material.budget);

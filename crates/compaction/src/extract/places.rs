@@ -4,6 +4,7 @@
 use super::cues::Cues;
 use super::words::words;
 use crate::summary::Material;
+use threadkeep_core::sort;
 
 /// Which words are in which messages and carried statements.
 pub(crate) struct Places {
@@ -30,7 +31,7 @@ impl Places {
         for (at, statement) in material.carried.iter().enumerate() {
             add(&statement.text, material.pieces.len() + at);
         }
-        found.sort_unstable();
+        sort::sort(&mut found);
         found.dedup();
         Self { words: found, cues }
     }
@@ -47,7 +48,7 @@ impl Places {
                 votes.extend(here.map(|(_, place)| (*place, 1024 / count)));
             }
         });
-        votes.sort_unstable();
+        sort::sort(&mut votes);
         let mut best: Option<(u32, u32)> = None;
         for of_one in votes.chunk_by(|a, b| a.0 == b.0) {
             let sum = of_one.iter().map(|(_, vote)| vote).sum();

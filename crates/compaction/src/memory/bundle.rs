@@ -11,6 +11,7 @@
 
 use super::words::terms;
 use super::{Episode, Fact};
+use threadkeep_core::sort;
 
 /// How much a bundle holds at most.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -77,7 +78,7 @@ pub fn bundle(
         let score = (5 * weights.relevance(words) + 3 * worth + 2 * recency(made, now)) / 10;
         ranked.push((pinned, score, made, id, at));
     }
-    ranked.sort_by(|a, b| (b.0, b.1, b.2).cmp(&(a.0, a.1, a.2)).then_with(|| a.3.cmp(b.3)));
+    sort::sort_by(&mut ranked, |a, b| (b.0, b.1, b.2).cmp(&(a.0, a.1, a.2)).then_with(|| a.3.cmp(b.3)));
     let mut bundle = MemoryBundle::default();
     for (.., at) in ranked {
         match episodes.get(at) {

@@ -11,6 +11,7 @@ use std::hash::Hash;
 use super::Fact;
 use super::same::{contradicted, hash, is_same, may_be_same_length, places};
 use super::words::Said;
+use threadkeep_core::sort;
 
 /// Facts, with what finds the ones that are like a sentence.
 #[derive(Debug, Clone, Default)]
@@ -136,7 +137,7 @@ impl Facts {
         let found = self.against(newer, said).into_iter().filter_map(|at| self.known(at));
         let found = found.filter(|known| admits(&known.fact) && contradicted(&known.fact, &known.said, newer, said));
         let mut found: Vec<&Fact> = found.map(|known| &known.fact).collect();
-        found.sort_by_key(|fact| (fact.created_at, &fact.id));
+        sort::sort_by_key(&mut found, |fact| (fact.created_at, &fact.id));
         found
     }
 
@@ -183,7 +184,7 @@ impl Facts {
             let others = others.filter(|other| other.first != place.first && other.last != place.last);
             found.extend(others.map(|other| other.at));
         }
-        found.sort_unstable();
+        sort::sort(&mut found);
         found.dedup();
         found
     }

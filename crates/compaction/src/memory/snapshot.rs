@@ -24,6 +24,7 @@
 use threadkeep_context::material::{Entry, Material};
 use threadkeep_context::tokens::Counter;
 use threadkeep_core::date::readable;
+use threadkeep_core::sort;
 use threadkeep_core::text::lines;
 use threadkeep_core::{Message, Role};
 
@@ -172,7 +173,7 @@ impl<'a> Parts<'a> {
     /// The entries of a kind, in their order.
     fn section(&self, kind: Kind) -> Vec<&(Kind, i64, &'a str, String)> {
         let mut section: Vec<_> = self.entries.iter().filter(|entry| entry.0 == kind).collect();
-        section.sort_by_key(|entry| (entry.1, entry.2));
+        sort::sort_by_key(&mut section, |entry| (entry.1, entry.2));
         section
     }
 

@@ -5,6 +5,7 @@
 
 use serde::{Deserialize, Serialize};
 use threadkeep_core::MessageId;
+use threadkeep_core::sort;
 use threadkeep_store::{Commit, Scan, Store, StoreError};
 
 use super::Agent;
@@ -79,7 +80,7 @@ impl<S: Store> Keep<S> {
                 None => self.inner.store.commit(Commit { deletes: vec![key], ..Commit::default() }).await?,
             }
         }
-        open.sort_by(|a, b| (a.created_at, &a.id).cmp(&(b.created_at, &b.id)));
+        sort::sort_by(&mut open, |a, b| (a.created_at, &a.id).cmp(&(b.created_at, &b.id)));
         Ok(open)
     }
 

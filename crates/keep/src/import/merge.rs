@@ -6,6 +6,7 @@ use std::collections::HashMap;
 
 use threadkeep_core::checkpoint::Checkpoint;
 use threadkeep_core::entry::InfoPatch;
+use threadkeep_core::sort;
 use threadkeep_core::transcript::Placed;
 use threadkeep_core::{Entry, Kind, Message, MessageId, Node, Role, Transcript};
 
@@ -32,7 +33,7 @@ impl Difference {
         found.differing = incoming.nodes().filter(|theirs| says_otherwise(tree, theirs)).count();
         let more = !found.entries.is_empty();
         let mut aliases: Vec<_> = incoming.aliases().filter(|(id, _)| tree.resolve(id).is_none()).collect();
-        aliases.sort();
+        sort::sort(&mut aliases);
         let alias = |(id, node): (&MessageId, &MessageId)| Entry::Alias { id: id.clone(), node: node.clone() };
         found.entries.extend(aliases.into_iter().map(alias));
         found.heads(tree, incoming);
@@ -45,7 +46,7 @@ impl Difference {
 
     fn heads(&mut self, tree: &Transcript, incoming: &Transcript) {
         let mut heads: Vec<_> = incoming.heads().iter().collect();
-        heads.sort();
+        sort::sort(&mut heads);
         for (name, theirs) in heads {
             let head = || Entry::Head { name: name.clone(), node: Some(theirs.clone()) };
             match tree.heads().get(name) {

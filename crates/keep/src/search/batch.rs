@@ -4,6 +4,7 @@ use std::cell::RefCell;
 use std::collections::HashMap;
 use std::rc::Rc;
 
+use threadkeep_core::sort;
 use threadkeep_core::{Message, MessageId, Role, Transcript, TranscriptId};
 use threadkeep_recall::{Builder, NewDoc, Picked, Segment, merge};
 use threadkeep_store::{Commit, Durability, Store, StoreError};
@@ -85,7 +86,7 @@ impl<S: Store> Keep<S> {
         }
         // Segments not much larger than what there is to write are merged with it, so that there are never many.
         let mut smaller: Vec<&(String, Rc<Segment>)> = state.segments.iter().collect();
-        smaller.sort_by_key(|(_, segment)| segment.docs().len());
+        sort::sort_by_key(&mut smaller, |(_, segment)| segment.docs().len());
         let (mut docs, mut bytes) = (new.docs().len(), new.bytes().len());
         let mut merged = Vec::new();
         for (id, segment) in smaller {

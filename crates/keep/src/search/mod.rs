@@ -27,6 +27,7 @@ use std::collections::HashSet;
 use std::rc::Rc;
 
 use threadkeep_core::Transcript;
+use threadkeep_core::sort;
 use threadkeep_recall::{Doc, Filter, MOST_WORDS, Query, fuse};
 use threadkeep_store::Store;
 
@@ -60,7 +61,7 @@ impl<S: Store> Keep<S> {
                     let chain = tree.chain(leaf)?;
                     let mut seqs: Vec<u64> = chain.iter().map(|placed| placed.seq).collect();
                     seqs.extend(tree.checkpoints_on(&chain).into_iter().map(|(_, seq, _)| seq));
-                    seqs.sort_unstable();
+                    sort::sort(&mut seqs);
                     Ok((tree.id().clone(), seqs))
                 };
                 let found = self.locate(leaf, |log, _| seqs(&log.tree)).await?;

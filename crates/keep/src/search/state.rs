@@ -4,6 +4,7 @@ use std::cell::Cell;
 use std::collections::HashMap;
 use std::rc::Rc;
 
+use threadkeep_core::sort;
 use threadkeep_core::{MessageId, TranscriptId};
 use threadkeep_recall::{Doc, Index, Segment};
 use threadkeep_store::{Commit, StoreError};
@@ -79,7 +80,7 @@ impl State {
             let mine = segment.docs().iter().filter(is_mine);
             places.extend(mine.map(|doc| (doc.seq, doc.index)));
         }
-        places.sort_unstable();
+        sort::sort(&mut places);
         places
     }
 
