@@ -40,6 +40,7 @@ const MOST: usize = 256;
 const ORIGINAL: &str = "original";
 
 /// A chain that was read and counted.
+#[derive(Clone)]
 struct Ready {
     transcript: TranscriptId,
     generation: String,
@@ -53,7 +54,8 @@ struct Ready {
 }
 
 /// What is kept between calls: vocabularies, and the chains that were used last, newest last. A server has many conversations under way:
-/// the chain of each is read and counted once if all of them have room.
+/// the chain of each is read and counted once if all of them have room. A clone shares what was counted.
+#[derive(Clone)]
 pub(crate) struct PromptCache {
     vocabularies: Vec<Rc<Bpe>>,
     ready: Vec<Ready>,
@@ -434,38 +436,9 @@ impl<S: Store> Keep<S> {
         past: Option<&Past<'_>>,
     ) -> Result<ContextReply, KeepError> {
         let counter = self.counter(options.encoding)?;
-        let recalled = memory.marks();
-        let reply = self.glance(transcript, |log| {
-            let cache = &mut *self.inner.prompts.borrow_mut();
-            let (held, mut build, lost) = match past {
-                None => Held::new(cache, log, leaf, options)?,
-                Some(past) => Held::then(cache, log, leaf, options, past)?,
-            };
-            let (laid, comes) = held.over();
-            let (whole, counter) = (held.path().end(), counter.as_ref());
-            let start =
-                log.tree.get(leaf).and_then(|placed| held.path().range(placed.seq)).map_or(0, |(start, _)| start);
-            let end = past.map_or(whole, |past| held.path().end_before(whole.messages.min(start + past.messages)));
-            held.with(log, end.messages, |history| {
-                let by = (options.encoding, counter);
-                let prepared = cache.prepared(log, (held.path(), end), history, (&laid, comes), build.preparing(), by);
-                let left_out = memory.enter(&prepared, history, &mut build, options, counter);
-                let mut prompt = prepared.prompt(history, &build, &options.render, counter);
-                if lost > 0 {
-                    prompt.warnings.push(option("pins", "a pin is at no message of this chain", lost));
-                }
-                if left_out > 0 {
-                    let words =
-                        "remembered records are left out: memory has a quarter of the budget, or memory.maxTokens";
-                    prompt.warnings.push(option("memory", words, left_out));
-                }
-                let mut reply = ContextReply::from(prompt);
-                reply.checkpoint = Some(laid.checkpoint.clone()).filter(|id| !id.is_empty());
-                reply.recalled = recalled;
-                Ok(reply)
-            })
-        });
-        reply.await
+        let make =
+            |log: &Log| prompt(&mut self.inner.prompts.borrow_mut(), log, leaf, options, memory, past, &*counter);
+        self.glance(transcript, make).await
     }
 
     /// What a budget keeps of a chain, without putting the prompt together: for a slider that is being dragged. The options
@@ -608,8 +581,13 @@ impl<S: Store> Keep<S> {
             Some(query) => Some(query.clone()),
             None => self.glance(transcript, |log| Ok(newest_said(&log.tree, leaf))).await?,
         };
+        self.remembered_about(query.as_deref(), wanted).await
+    }
+
+    /// What of the memory is wanted, and found, about these words.
+    pub(crate) async fn remembered_about(&self, query: Option<&str>, wanted: &Wanted) -> Result<Found, KeepError> {
         let filter = MemoryFilter { agent: wanted.agent.clone(), ..MemoryFilter::default() };
-        let bundle = self.retrieve(&filter, query.as_deref(), wanted.limits).await?;
+        let bundle = self.retrieve(&filter, query, wanted.limits).await?;
         Ok(Found::of(bundle, wanted))
     }
 
@@ -651,7 +629,7 @@ impl<S: Store> Keep<S> {
 }
 
 /// The newest words of the user on the chain that ends at a node.
-fn newest_said(tree: &Transcript, leaf: &MessageId) -> Option<String> {
+pub(crate) fn newest_said(tree: &Transcript, leaf: &MessageId) -> Option<String> {
     let mut next = tree.get(tree.resolve(leaf)?);
     while let Some(placed) = next {
         let said = placed
@@ -670,7 +648,7 @@ fn newest_said(tree: &Transcript, leaf: &MessageId) -> Option<String> {
 
 /// What was remembered for a prompt.
 #[derive(Default)]
-struct Found {
+pub(crate) struct Found {
     bundle: MemoryBundle,
     /// What a memory service of the caller's remembers.
     text: Option<String>,
@@ -765,6 +743,44 @@ fn budget(recent: &Recent) -> Budget {
         max_tokens: recent.max_tokens.map(u64::from),
         ..Budget::default()
     }
+}
+
+/// The prompt of the chain that ends at a leaf, with this memory: of the whole chain now, or of what there was of it.
+pub(crate) fn prompt(
+    cache: &mut PromptCache,
+    log: &Log,
+    leaf: &MessageId,
+    options: &ContextOptions,
+    memory: Found,
+    past: Option<&Past>,
+    counter: &dyn Counter,
+) -> Result<ContextReply, KeepError> {
+    let recalled = memory.marks();
+    let (held, mut build, lost) = match past {
+        None => Held::new(cache, log, leaf, options)?,
+        Some(past) => Held::then(cache, log, leaf, options, past)?,
+    };
+    let (laid, comes) = held.over();
+    let whole = held.path().end();
+    let start = log.tree.get(leaf).and_then(|placed| held.path().range(placed.seq)).map_or(0, |(start, _)| start);
+    let end = past.map_or(whole, |past| held.path().end_before(whole.messages.min(start + past.messages)));
+    held.with(log, end.messages, |history| {
+        let by = (options.encoding, counter);
+        let prepared = cache.prepared(log, (held.path(), end), history, (&laid, comes), build.preparing(), by);
+        let left_out = memory.enter(&prepared, history, &mut build, options, counter);
+        let mut prompt = prepared.prompt(history, &build, &options.render, counter);
+        if lost > 0 {
+            prompt.warnings.push(option("pins", "a pin is at no message of this chain", lost));
+        }
+        if left_out > 0 {
+            let words = "remembered records are left out: memory has a quarter of the budget, or memory.maxTokens";
+            prompt.warnings.push(option("memory", words, left_out));
+        }
+        let mut reply = ContextReply::from(prompt);
+        reply.checkpoint = Some(laid.checkpoint.clone()).filter(|id| !id.is_empty());
+        reply.recalled = recalled;
+        Ok(reply)
+    })
 }
 
 /// What became of each message, in the order of the chain.

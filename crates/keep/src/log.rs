@@ -107,6 +107,17 @@ impl Log {
         }
     }
 
+    /// A copy in which `entries` have happened, for a look at what would be. Only its tree is good for anything: it cannot be stored.
+    ///
+    /// # Errors
+    /// Those of [`Transcript::apply_all`].
+    pub fn imagine(&self, entries: Vec<Entry>) -> Result<Self, KeepError> {
+        let mut tree = self.tree.clone();
+        tree.apply_all(entries)?;
+        let reading = self.reading;
+        Ok(Self { tree, reading, ..Self::new(self.tree.id().clone(), self.generation.clone()) })
+    }
+
     /// Reads a transcript; `None` where there is none. Damage is kept in the tree, never passed over in silence. A record that cannot be
     /// read is made up for: all that it says is in the pages and their keys, but for the digest.
     pub async fn load(store: &impl Store, id: &TranscriptId) -> Result<Option<Self>, KeepError> {

@@ -76,13 +76,17 @@ impl<S: Store> Agent<S> {
     }
 
     /// The node below which a message comes: that of the message that it answers, else the end of its conversation.
-    async fn place_of(&self, mail: &Mail) -> Result<Option<NodeInfo>, KeepError> {
-        if let Some(about) = &mail.reply_to
+    pub(super) async fn place_of(
+        &self,
+        reply_to: Option<&MessageId>,
+        conversation: Option<&str>,
+    ) -> Result<Option<NodeInfo>, KeepError> {
+        if let Some(about) = reply_to
             && let Some(node) = self.keep.node(about).await?
         {
             return Ok(Some(node));
         }
-        match &mail.conversation {
+        match conversation {
             Some(name) => self.keep.head(name).await,
             None => Ok(None),
         }
@@ -111,7 +115,7 @@ impl<S: Store> Agent<S> {
             return Ok(Filed::Done(None));
         }
         loop {
-            let above = self.place_of(mail).await?;
+            let above = self.place_of(mail.reply_to.as_ref(), mail.conversation.as_deref()).await?;
             // The claim on the turn above is held until this message stands below it: nobody carries that turn on meanwhile.
             let _above = match &above {
                 Some(above) => self.settled(above, heard).await?,
@@ -195,7 +199,7 @@ impl<S: Store> Agent<S> {
     }
 
     /// The agent's own instructions, and those of its mailbox; `None` where there are neither.
-    fn system_prompt(&self) -> Option<String> {
+    pub(super) fn system_prompt(&self) -> Option<String> {
         let mail = self.options.built_in.iter().any(|name| name == "reply").then_some(built_in::ABOUT_MAIL);
         let own = Some(self.options.system_prompt.as_str()).filter(|own| !own.trim().is_empty());
         let parts: Vec<&str> = own.into_iter().chain(mail).collect();

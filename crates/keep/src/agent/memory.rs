@@ -15,7 +15,7 @@ use super::ToolAnswer;
 use crate::compact::{CompactOptions, Compacted};
 use crate::memory::Memories;
 use crate::protocol::{ContextOptions, ContextReply, ContextSettings, Found, Hit, NewFact, SearchOptions};
-use crate::{Keep, KeepError};
+use crate::{Coming, Keep, KeepError};
 
 /// What is answered, once it is.
 pub type Later<'a, T> = Pin<Box<dyn Future<Output = Result<T, KeepError>> + 'a>>;
@@ -25,10 +25,13 @@ pub trait Memory {
     /// [`Keep::context`].
     fn context<'a>(&'a self, at: &'a MessageId, options: &'a ContextOptions) -> Later<'a, ContextReply>;
 
-    /// The settings of a conversation: those of its transcript, and of its head if it has a name.
+    /// [`Keep::context_after`].
+    fn context_after<'a>(&'a self, coming: &'a Coming, options: &'a ContextOptions) -> Later<'a, ContextReply>;
+
+    /// The settings of a conversation: those of its transcript, if it has one yet, and of its head if it has a name.
     fn settings<'a>(
         &'a self,
-        transcript: &'a TranscriptId,
+        transcript: Option<&'a TranscriptId>,
         conversation: Option<&'a str>,
     ) -> Later<'a, ContextSettings>;
 
@@ -100,12 +103,16 @@ impl<S: Store> Memory for Own<S> {
         Box::pin(self.keep.context(at.as_str(), options))
     }
 
+    fn context_after<'a>(&'a self, coming: &'a Coming, options: &'a ContextOptions) -> Later<'a, ContextReply> {
+        Box::pin(self.keep.context_after(coming, options))
+    }
+
     fn settings<'a>(
         &'a self,
-        transcript: &'a TranscriptId,
+        transcript: Option<&'a TranscriptId>,
         conversation: Option<&'a str>,
     ) -> Later<'a, ContextSettings> {
-        Box::pin(self.keep.settings_for(Some(transcript), conversation))
+        Box::pin(self.keep.settings_for(transcript, conversation))
     }
 
     fn compact<'a>(&'a self, at: &'a MessageId, options: &'a CompactOptions, by: By) -> Later<'a, Compacted> {

@@ -25,7 +25,7 @@ impl<S: Store> Turn<'_, S> {
 
     /// Offers a built-in tool for the rest of the turn. Gives whether that is new: a tool of the host keeps its name.
     pub(super) fn need(&self, name: &'static str) -> bool {
-        let new = !self.has_built_in(name) && !self.agent.tools.schemas().iter().any(|tool| tool.name == name);
+        let new = self.agent.lacks(name, &self.needed.borrow());
         if new {
             self.needed.borrow_mut().push(name);
         }

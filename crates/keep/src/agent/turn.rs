@@ -124,10 +124,9 @@ impl<'a, S: Store> Turn<'a, S> {
 
     /// What the memory service remembers, if there is one. A stop ends the search.
     async fn recall(&self) -> Option<String> {
-        let service = self.agent.service.as_ref()?;
         let mail = self.mail.as_ref()?;
-        let (conversation, query) = (mail.conversation.as_ref()?, mail.body.joined());
-        unless(Some(&self.cancel), service.recall(conversation, &query)).await.ok().flatten()
+        let (conversation, query) = (mail.conversation.as_deref(), mail.body.joined());
+        unless(Some(&self.cancel), Box::pin(self.agent.recall(conversation, &query))).await.ok().flatten()
     }
 
     pub(super) fn tell(&self, event: AgentEvent) {
@@ -206,7 +205,7 @@ impl<'a, S: Store> Turn<'a, S> {
         if prompt.over_budget && self.compact(&how).await? {
             prompt = self.agent.memory.context(&self.node, &how.options).await?;
         }
-        if prompt.messages.iter().any(is_preview) && self.need(built_in::READ) {
+        if shows_previews(&prompt) && self.need(built_in::READ) {
             how = self.how().await?;
             prompt = self.agent.memory.context(&self.node, &how.options).await?;
         }
@@ -219,7 +218,7 @@ impl<'a, S: Store> Turn<'a, S> {
             return self.fail("over-budget", reason, Message::assistant("")).await;
         }
         let dialect = self.agent.model.dialect();
-        let body = dialect.as_ref().map_or_else(|| prompt.payload.clone(), |dialect| dialect.body(&prompt.payload));
+        let body = body_of(dialect.as_ref(), &prompt);
         let request = self.note(&how, &prompt, dialect, &body).await?;
         self.tell(AgentEvent::Asked { node: self.node.clone(), tokens: prompt.figures.tokens, request });
         let spoken = Spoken::default();
@@ -309,9 +308,8 @@ impl<'a, S: Store> Turn<'a, S> {
     async fn how(&self) -> Result<How, KeepError> {
         let agent = self.agent;
         let conversation = self.mail.as_ref().and_then(|mail| mail.conversation.as_deref());
-        let settings = agent.memory.settings(&self.transcript, conversation).await?;
-        let mut schemas = built_in::schemas(&|name| self.has_built_in(name));
-        schemas.extend(agent.tools.schemas());
+        let settings = agent.memory.settings(Some(&self.transcript), conversation).await?;
+        let schemas = agent.schemas(&self.needed.borrow());
         Ok(How::of(agent, &settings, schemas, self.recalled.as_deref(), &self.cancel))
     }
 
@@ -445,9 +443,14 @@ fn tokens_of(prompt: &ContextReply, usage: Option<Usage>, has_budget: bool) -> u
     usage.map_or(prompt.figures.tokens, |usage| usage.prompt_tokens)
 }
 
+/// The body of a request: the payload, with what the endpoint wants beside it.
+pub(super) fn body_of(dialect: Option<&Dialect>, prompt: &ContextReply) -> Value {
+    dialect.map_or_else(|| prompt.payload.clone(), |dialect| dialect.body(&prompt.payload))
+}
+
 /// Whether a prompt shows only the beginning of a tool's result.
-fn is_preview(message: &Message) -> bool {
-    message.role == Role::Tool && message.text().starts_with(PREVIEW)
+pub(super) fn shows_previews(prompt: &ContextReply) -> bool {
+    prompt.messages.iter().any(|message| message.role == Role::Tool && message.text().starts_with(PREVIEW))
 }
 
 /// A number made of a node and what is said in its turn. Zero is a root's.

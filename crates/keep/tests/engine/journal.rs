@@ -18,7 +18,13 @@ use crate::agent_support::{Script, Toolbox, calls, counted, fails, from_ann, opt
 use crate::{World, code, run};
 
 /// A script at the end of a connection: what is sent is what the endpoint wants, too.
-struct Endpoint(Rc<Script>, Dialect);
+pub struct Endpoint(Rc<Script>, Dialect);
+
+impl Endpoint {
+    pub fn of(script: &Rc<Script>, provider: Provider) -> Self {
+        Self(Rc::clone(script), endpoint(provider))
+    }
+}
 
 impl Model for Endpoint {
     fn name(&self) -> &str {
@@ -48,7 +54,7 @@ fn endpoint(provider: Provider) -> Dialect {
 }
 
 fn lal(keep: Keep<MemoryStore>, script: &Rc<Script>, provider: Provider) -> Agent<MemoryStore> {
-    let model = Endpoint(Rc::clone(script), endpoint(provider));
+    let model = Endpoint::of(script, provider);
     Agent::new(keep, options("lal"), Rc::new(model), Rc::new(Toolbox::default()))
 }
 

@@ -32,6 +32,7 @@ mod memory_owners;
 mod memory_poison;
 mod message_store;
 mod model;
+mod next_request;
 mod real;
 mod real_compaction;
 mod removal;
