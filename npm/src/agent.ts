@@ -11,6 +11,7 @@ import { textOf } from "./model/assembly.js";
 import { need, now, run } from "./runtime.js";
 import { Threadkeep, inside } from "./threadkeep.js";
 import { Turn, type TurnResult } from "./turn.js";
+import type { Context } from "./generated/context.js";
 import type { Provider } from "./generated/provider.js";
 import type { Mail, MailFilter } from "./generated/mail.js";
 import type { NodeInfo } from "./lost.js";
@@ -24,8 +25,19 @@ interface Handle {
   goOn(node: string, hear: (json: string) => void): Promise<string>;
   resume(node: string, hear: (json: string) => void): Promise<string>;
   interrupted(): Promise<string>;
+  nextRequest(json: string): Promise<string>;
   stop(node?: string): void;
   free(): void;
+}
+
+/** A request that a message would bring about. */
+export interface NextRequest {
+  /** Its prompt, with the ledger. */
+  context: Context;
+  /** Its body, as the endpoint would get it. A function of your own that asks the model gets it as `payload`. */
+  body: Record<string, unknown>;
+  /** Whether the history would be compacted first. The body is then another one: a summary takes the place of old messages. */
+  compacts: boolean;
 }
 
 /** How much later than the engine's clock a timer looks, in milliseconds, so that it does not come too early. */
@@ -166,6 +178,27 @@ export class Agent {
     this.#open();
     const handle = await this.#ready();
     return JSON.parse(await run(() => handle.interrupted())) as NodeInfo[];
+  }
+
+  /**
+   * The first request that a message would bring about, if the agent's user sent it now. Nothing is stored, and the model is not asked. The
+   * same message sent with {@link send} gives this `body`, byte for byte, unless the thread, its settings or the memory change first.
+   *
+   * @throws ThreadkeepError `bad-request`, `closed`; the storage's codes
+   *
+   * @example
+   * ```ts
+   * const { body, context } = await agent.nextRequest("And at night?", { conversation: "ann-42" });
+   * console.log(context.tokens, body);
+   * ```
+   */
+  async nextRequest(content: string | MailText, options?: Pick<SendOptions, "conversation" | "replyTo">): Promise<NextRequest> {
+    this.#open();
+    const { conversation, replyTo } = SEND;
+    const ids = check.options(options, "options", { conversation, replyTo });
+    const text = mailText({ edgeNames: [], ...(spoken(content, "content") as { strings: string[]; edgeNames?: string[] }) });
+    const json = check.toJson({ text, ...ids });
+    return JSON.parse(await this.#use((handle) => run(() => handle.nextRequest(json)))) as NextRequest;
   }
 
   /** Ends all turns that are under way in this tab: what was said stays, and the next message is answered as ever. */

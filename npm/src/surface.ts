@@ -15,6 +15,7 @@ export { Export } from "./export.js";
 export { INGEST_ORDER, Kernel, type Extension, type KernelOptions, type Processor, type RequestPackage } from "./kernel.js";
 export { init, type InitOptions, type InitSource, type PartFile } from "./runtime.js";
 export { Agent, createAgent } from "./agent.js";
+export type { NextRequest } from "./agent.js";
 export { Turn } from "./turn.js";
 export { connect, type ConnectedModel } from "./connect.js";
 export { forAiSdk, type AiSdkMessage, type AiSdkRequest, type AiSdkUserPart } from "./model/aisdk.js";

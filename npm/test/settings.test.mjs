@@ -77,6 +77,9 @@ test("the body that a server receives is the payload that the thread shows, for 
     const model = connect({ provider, baseUrl: server.baseUrl(provider), model: "test-model", apiKey: "sk-test-0123456789" });
     const agent = createAgent({ keep, model, name: "lal", user: "ann" });
     server.next({ text: "As before." });
+    const before = records.size;
+    const next = await agent.nextRequest("And tomorrow, at the pier in Bergen?", { conversation: "c" });
+    assert.deepEqual([records.size, server.requests.length], [before, 0], "nothing is stored, and nobody is asked");
     await agent.send("And tomorrow, at the pier in Bergen?", { conversation: "c" });
     await shadow.append([user("And tomorrow, at the pier in Bergen?")]);
     const settings = await keep.settings.get("shadow");
@@ -93,6 +96,8 @@ test("the body that a server receives is the payload that the thread shows, for 
     assert.equal(server.requests.length, 1, `case ${number}`);
     const what = `case ${number}, ${provider}`;
     assert.deepEqual(server.requests[0].body, JSON.parse(JSON.stringify(atEndpoint(provider, shown.payload))), what);
+    assert.deepEqual([JSON.stringify(next.body), next.compacts], [server.requests[0].text, false], what);
+    assert.equal(next.context.tokens, shown.tokens, what);
     // Their endpoints need nothing more.
     if (["anthropic", "ollama"].includes(provider)) assert.equal(server.requests[0].text, JSON.stringify(shown.payload), what);
     await keep.close();
@@ -109,6 +114,33 @@ test("the body that a server receives is the payload that the thread shows, for 
     await later.close();
     server.reset();
   }
+});
+
+test("the next request of a thread that does not exist yet, of a reply, and of one that will be compacted", async () => {
+  const keep = await memory({ encoding: "estimate" });
+  const bodies = [];
+  const model = async ({ payload }) => {
+    bodies.push(JSON.stringify(payload));
+    return { message: { role: "assistant", content: "yes. ".repeat(600) }, usage: { promptTokens: 100 * bodies.length, completionTokens: 1 } };
+  };
+  const compaction = { maxContextTokens: 3_000, maxOutputTokens: 500, keepTurns: 1, summarize: false };
+  const agent = createAgent({ keep, model, systemPrompt: "You are Lal.", compaction });
+  let reply;
+  for (const options of [{ conversation: "new" }, {}, "reply"]) {
+    const how = options === "reply" ? { replyTo: reply } : options;
+    const next = await agent.nextRequest("how high?", how);
+    ({ reply } = await agent.send("how high?", how));
+    assert.equal(JSON.stringify(next.body), bodies.at(-1));
+    assert.equal(next.compacts, false);
+  }
+  for (let turns = 0; !(await agent.nextRequest("and now?", { conversation: "new" })).compacts; turns += 1) {
+    assert.ok(turns < 20, "a long conversation is compacted");
+    await agent.send("and now?", { conversation: "new" });
+  }
+  await rejects(agent.nextRequest("", { from: "ann" }), "bad-request", /from/);
+  await agent.close();
+  await rejects(agent.nextRequest("hi"), "closed");
+  await keep.close();
 });
 
 test("requests say what was sent, and go with their thread", async () => {

@@ -4,6 +4,7 @@ use serde::de::Error;
 use serde::{Deserialize, Deserializer};
 use serde_json::Value;
 use threadkeep_compaction::memory::{RememberFrom, Share};
+use threadkeep_core::MessageId;
 use threadkeep_core::checkpoint::Strategy;
 use threadkeep_core::read::{self, BadRequest, Off, Plain, bad, maybe_object, maybe_whole, object, or_default};
 use threadkeep_provider::{Provider, ToolSchema};
@@ -52,6 +53,28 @@ pub struct AgentCall {
     /// Whether its host has a memory service.
     #[serde(default, deserialize_with = "or_default")]
     pub service: bool,
+}
+
+/// A message that an agent may get.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct AgentMessage {
+    /// Its text.
+    pub text: String,
+    /// The message that it answers.
+    pub reply_to: Option<MessageId>,
+    /// The name of the thread that it continues.
+    pub conversation: Option<String>,
+}
+
+impl AgentMessage {
+    /// Reads one: JSON text.
+    ///
+    /// # Errors
+    /// [`BadRequest`] names the first field that is not what it must be.
+    pub fn read(json: &str) -> Result<Self, BadRequest> {
+        read::options(json, "")
+    }
 }
 
 /// Who summarises an agent's histories, if not its own model.

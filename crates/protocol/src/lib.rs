@@ -27,7 +27,7 @@ mod settings;
 mod vectors;
 
 pub use agent::{
-    AgentCall, AgentEndpoint, AgentModel, AgentTool, BUILT_IN, CompactionParams, LimitsParams, Summarizer,
+    AgentCall, AgentEndpoint, AgentMessage, AgentModel, AgentTool, BUILT_IN, CompactionParams, LimitsParams, Summarizer,
 };
 pub use agent_event::{AgentEvent, Outcome};
 pub use answer::{

@@ -150,6 +150,7 @@ pub(crate) trait Working {
     fn catch_up(&self) -> Answer;
     fn take_turn(&self, node: String, act: Act, hear: Function) -> Answer;
     fn interrupted(&self) -> Answer;
+    fn next_request(&self, json: String) -> Answer;
     fn stop(&self, node: Option<String>);
 }
 
@@ -224,6 +225,12 @@ impl AgentHandle {
     /// The turns that were begun and did not end. → JSON text of their nodes
     pub fn interrupted(&self) -> Promise {
         promise(self.0.interrupted())
+    }
+
+    /// What a message would make it send now: the JSON text of `{text, replyTo?, conversation?}`. → JSON text of `{context, body, compacts}`
+    #[wasm_bindgen(js_name = nextRequest)]
+    pub fn next_request(&self, json: String) -> Promise {
+        promise(self.0.next_request(json))
     }
 
     /// Ends the turn of a node, or all turns that are under way.

@@ -1,6 +1,6 @@
 //! The next request of an agent, before anybody sends a message: what a message would make it send to its model.
 
-use serde_json::Value;
+use serde_json::{Value, json};
 use threadkeep_core::Message;
 use threadkeep_provider::ToolSchema;
 use threadkeep_store::Store;
@@ -22,6 +22,13 @@ pub struct NextRequest {
     pub body: Value,
     /// Whether the history would be compacted first. The body is then another one, since a summary takes the place of old messages.
     pub compacts: bool,
+}
+
+impl NextRequest {
+    /// It as JSON: `{context, body, compacts}`.
+    pub fn to_json(&self) -> Value {
+        json!({ "context": self.context.to_json(), "body": self.body, "compacts": self.compacts })
+    }
 }
 
 impl<S: Store> Agent<S> {

@@ -14,8 +14,9 @@ use threadkeep::agent::{
     Agent, AgentOptions, By, Claims, Held, Later, Memory, Recalled, Service, ToolAnswer, ToolUse, Tools,
 };
 use threadkeep::compact::{self, ModelRequest, Reply, input_tokens_of};
+use threadkeep::mailbox::{Body, Outgoing};
 use threadkeep::model::{Answer as ModelAnswer, Call, Failure, Model};
-use threadkeep::protocol::{AgentCall, AgentEndpoint, AgentEvent, Summarizer};
+use threadkeep::protocol::{AgentCall, AgentEndpoint, AgentEvent, AgentMessage, Summarizer};
 use threadkeep::{Keep, KeepError};
 use threadkeep_core::json::own_text;
 use threadkeep_core::{Message, MessageId};
@@ -379,6 +380,16 @@ impl Working for JsAgent {
     fn interrupted(&self) -> Answer {
         let agent = Rc::clone(&self.agent);
         Box::pin(async move { to_json(&agent.interrupted().await.map_err(|error| keep_error(&error))?) })
+    }
+
+    fn next_request(&self, json: String) -> Answer {
+        let agent = Rc::clone(&self.agent);
+        Box::pin(async move {
+            let AgentMessage { text, reply_to, conversation } = AgentMessage::read(&json).map_err(bad_request)?;
+            let mail = Outgoing { body: Body::text(text), reply_to, conversation, ..Outgoing::default() };
+            let next = agent.next_request(&mail).await.map_err(|error| keep_error(&error))?;
+            Ok(JsValue::from(next.to_json().to_string()))
+        })
     }
 
     fn stop(&self, node: Option<String>) {
