@@ -57,6 +57,91 @@ test("a budget and a pin that the reader sets are in the next request, and a rel
     { tools: "none" },
   ));
 
+/** What the reader sets before each message, and what is pinned. */
+const STEPS = [
+  {},
+  ...[300, 420, 550, 700, 2_000].map((tokens) => ({ "max-tokens": tokens })),
+  { policy: "newest" },
+  { policy: "newest", "max-tokens": 450 },
+  { policy: "newest", "max-messages": 4 },
+  ...[3, 5, 8].map((messages) => ({ "max-messages": messages })),
+  ...[900, 1_500, 3_000].map((chars) => ({ "max-chars": chars })),
+  { pin: true },
+  { pin: true, "max-messages": 4 },
+  { pin: true, "max-tokens": 900 },
+  { pin: true, policy: "newest", "max-tokens": 1_000 },
+  { pin: true, "max-messages": 6, "max-chars": 2_500 },
+  { memories: false },
+  { memories: false, "max-tokens": 600 },
+  { memories: true, "max-tokens": 600 },
+  { compress: true },
+  { compress: true, policy: "newest", "max-chars": 2_000 },
+  { preview: false },
+  { preview: false, "max-tokens": 800 },
+  { "max-tokens": 900, "max-messages": 6, "max-chars": 4_000 },
+  { encoding: "cl100k_base", "max-tokens": 600 },
+  { encoding: "Estimate, 4 characters each", "max-tokens": 600 },
+];
+
+/** Sets all controls: what a step does not name is as it usually is. */
+async function setAll(tab, step) {
+  for (const limit of ["max-tokens", "max-messages", "max-chars"]) await tab.get(limit).fill(String(step[limit] ?? ""));
+  await tab.get("policy").selectOption({ label: step.policy ?? "stable" });
+  await tab.get("encoding").selectOption({ label: step.encoding ?? "o200k_base" });
+  for (const [check, usual] of Object.entries({ memories: true, compress: false, preview: true })) await tab.get(check).setChecked(step[check] ?? usual);
+  await answered(tab);
+}
+
+test("the payload that the inspector shows is what Send sends, byte for byte, for thirty settings", () => {
+  assert.equal(STEPS.length, 30);
+  const fact = "The beds lie behind the pier in Bergen.";
+  const plan = (request, number) => (number === 2 ? { calls: [{ name: "remember", arguments: { fact } }] } : echo(request, number));
+  const shown = async (tab) => tab.copied(() => tab.get("copy-payload").click());
+  return talk(
+    site,
+    plan,
+    async (tab, model) => {
+      await said(tab, `Zero: ${LONG}`, "Answer 1 to");
+      await said(tab, `One: ${LONG}`, "Answer 3 to");
+      await inspect(tab);
+      let pinned = false;
+      for (const [at, { pin = false, ...step }] of STEPS.entries()) {
+        await setAll(tab, step);
+        if (pin !== pinned) {
+          await tab.get("messages").focus();
+          await tab.page.keyboard.press("Home");
+          await tab.message("Zero:").first().focus();
+          await answered(tab);
+          await tab.get("pin").click();
+          await answered(tab);
+          pinned = pin;
+        }
+        const before = model.bodies.length;
+        const words = `Step ${at}: how are the beds in Bergen? ${"And the pier? ".repeat(at % 4)}`.trim();
+        await tab.get("compose").fill(words);
+        const next = await shown(tab);
+        assert.equal(model.bodies.length, before, "nothing is sent before Send");
+        await tab.page.keyboard.press("Escape");
+        await tab.get("compose").focus();
+        await said(tab, words, `Answer ${before + 1} to`);
+        assert.equal(next, model.bodies[before], `step ${at}: ${JSON.stringify(step)}`);
+      }
+      assert.ok(
+        model.bodies.some((body) => body.includes(fact.slice(0, 20)) && body.includes("Step")),
+        "a fact is among what was sent",
+      );
+      await setAll(tab, {});
+      await tab.get("payload").locator("summary").click();
+      const says = (words) => tab.page.waitForFunction((words) => document.querySelector("[data-testid=payload-what]").textContent.includes(words), words);
+      await says("The branch as it stands");
+      await tab.get("compose").fill("A last word?");
+      await says("byte for byte");
+      assert.match(await tab.get("payload-text").textContent(), /A last word\?/);
+    },
+    { tools: "memory", permissions: ["clipboard-read", "clipboard-write"] },
+  );
+});
+
 test("what an older version of the page kept in this browser moves over on the first start", () =>
   site.visit(
     async (tab) => {

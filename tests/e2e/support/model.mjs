@@ -15,6 +15,7 @@ const ALLOW = {
  */
 export async function serveModel({ key, models = ["tiny-1", "tiny-2"], plan = () => undefined } = {}) {
   const asked = [];
+  const bodies = [];
   const heard = [];
   const open = new Set();
   const server = createServer(async (request, response) => {
@@ -33,6 +34,7 @@ export async function serveModel({ key, models = ["tiny-1", "tiny-2"], plan = ()
     for await (const piece of request) body += piece;
     const sent = JSON.parse(body);
     asked.push(sent);
+    bodies.push(body);
     const now = plan(sent, asked.length) ?? { text: `I was sent ${sent.messages.length} messages.` };
     if (now.status) return fail(now.status, now.error);
     response.writeHead(200, { ...ALLOW, "content-type": "text/event-stream" });
@@ -63,6 +65,8 @@ export async function serveModel({ key, models = ["tiny-1", "tiny-2"], plan = ()
     address,
     url: `${address}/v1`,
     asked,
+    /** The same as the text that came. */
+    bodies,
     /** Every request that came, whatever it asks. */
     heard,
     /** How many answers are still being given. */

@@ -13,6 +13,7 @@ use super::talk::Lack;
 use super::view::{Spot, click, draw, follow, live, markup, on, soon};
 use crate::connections::DEMO;
 use crate::format;
+use crate::wire::Talk;
 
 /// Followed by the place.
 const DRAFT: &str = "threadkeep.draft.";
@@ -66,6 +67,7 @@ impl Composer {
         let place = self.place.get_value();
         if place != READING {
             keep_draft(&place, &text);
+            self.page.inspector.refresh_payload();
         }
     }
 
@@ -107,11 +109,7 @@ impl Composer {
             return;
         }
         let target = page.target.get_untracked();
-        let reply_to = match &target {
-            Some(Target { edit: Some(parent), .. }) => parent.clone(),
-            Some(target) => Some(target.node.clone()),
-            None => page.nav.now().transcript.and_then(|_| page.leaf.get_untracked()),
-        };
+        let reply_to = answered(page, target.as_ref());
         // The words stay in their field, and in the draft, until they are stored.
         let place = self.place.get_value();
         keep_draft(&place, &text);
@@ -140,6 +138,24 @@ impl Composer {
         self.page.target.set(None);
         dom::focus(&["[data-node=\"", target.node.as_str(), "\"]"].concat());
     }
+}
+
+/// The message that is answered by what is said now.
+fn answered(page: Page, target: Option<&Target>) -> Option<MessageId> {
+    match target {
+        Some(Target { edit: Some(parent), .. }) => parent.clone(),
+        Some(target) => Some(target.node.clone()),
+        None => page.nav.now().transcript.and_then(|_| page.leaf.get_untracked()),
+    }
+}
+
+/// The question for the request that Send would send now; `None` where there are no words, or no model can be asked.
+pub fn next_request(page: Page) -> Option<Talk> {
+    let target = page.target.get_untracked();
+    let leaf = page.leaf.get_untracked();
+    let unchanged = || target.as_ref().filter(|target| target.edit.is_some()).map(|target| target.words.clone());
+    let words = draft(&place(target.as_ref(), leaf.as_ref())).or_else(unchanged)?.trim().to_owned();
+    page.talking.foresee(Some(words).filter(|words| !words.is_empty())?, answered(page, target.as_ref()))
 }
 
 fn session() -> Option<web_sys::Storage> {

@@ -5,6 +5,7 @@
 mod pane;
 mod show;
 
+use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -16,7 +17,7 @@ use threadkeep_core::{MessageId, TranscriptId};
 use super::dom;
 use super::engine::Engine;
 use crate::inspect::{ENCODINGS, Marks, PROVIDERS, Settings};
-use crate::wire::{Ask, Fitted, Inspect, Payload, Question, Reply};
+use crate::wire::{Ask, Fitted, Inspect, Payload, Question, Reply, Talk};
 
 pub use pane::pane;
 pub use show::readable;
@@ -62,8 +63,12 @@ struct Inner {
     whole: u64,
     busy: bool,
     again: bool,
-    /// Counts what was asked, so that the payload is fetched when the reader has stopped dragging.
+    /// Counts what was asked, so that settings are stored when the reader has stopped dragging.
     asked: u32,
+    /// Counts reasons to show the payload anew, so that it is fetched when there were none for a moment.
+    payloads: u32,
+    /// The question for the request that Send would send, if it would send one.
+    next: Option<Rc<dyn Fn() -> Option<Talk>>>,
 }
 
 /// The inspector. A handle: copies are the same.
@@ -97,6 +102,8 @@ impl Inspector {
             busy: false,
             again: false,
             asked: 0,
+            payloads: 0,
+            next: None,
         };
         Self {
             engine,
@@ -353,26 +360,39 @@ impl Inspector {
         self.mark(None);
     }
 
-    /// The payload for what is set now.
-    async fn payload(self) -> Result<Payload, ErrorReply> {
-        let Some(question) = self.question() else { return Ok(Payload::default()) };
-        match self.engine.ask(Ask::Inspect(Inspect::Payload(Box::new(question)))).await? {
-            Reply::Payload(payload) => Ok(payload),
-            _ => Ok(Payload::default()),
+    /// The request that Send would send; where there is none, the branch as it stands, for what is set now. The second says which it is.
+    async fn payload(self) -> Result<(Payload, bool), ErrorReply> {
+        let next = self.with(|inner| inner.next.clone()).and_then(|next| next());
+        let is_next = next.is_some();
+        let ask = match (next, self.question()) {
+            (Some(talk), _) => {
+                self.save().await;
+                Ask::Talk(Box::new(talk))
+            }
+            (None, Some(question)) => Ask::Inspect(Inspect::Payload(Box::new(question))),
+            (None, None) => return Ok((Payload::default(), false)),
+        };
+        match self.engine.ask(ask).await? {
+            Reply::Payload(payload) => Ok((payload, is_next)),
+            _ => Ok((Payload::default(), is_next)),
         }
     }
 
-    /// Shows the payload, where it is open, when nothing more was asked for a moment.
-    fn refresh_payload(self) {
+    /// Shows the payload, where it is open, when nothing has changed for a moment.
+    pub fn refresh_payload(self) {
         if dom::find("[data-testid=payload][open]").is_none() {
             return;
         }
-        let number = self.with(|inner| inner.asked);
+        let number = self.with(|inner| {
+            inner.payloads = inner.payloads.wrapping_add(1);
+            inner.payloads
+        });
+        let is_newest = move || self.with(|inner| inner.payloads) == number;
         let later = move || {
-            if self.with(|inner| inner.asked) == number {
+            if is_newest() {
                 spawn_local(async move {
                     let payload = self.payload().await;
-                    if self.with(|inner| inner.asked) == number {
+                    if is_newest() {
                         self.draw_payload(payload);
                     }
                 });

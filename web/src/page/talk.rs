@@ -107,6 +107,15 @@ impl Talking {
         (self.connections.key_state(&connection) == KeyState::Locked).then_some(Lack::Locked)
     }
 
+    /// The question for the request that these words would bring about; `None` where no model can be asked.
+    pub fn foresee(self, content: String, reply_to: Option<MessageId>) -> Option<Talk> {
+        if untrack(|| self.lack()).is_some() {
+            return None;
+        }
+        let connection = self.connections.book.with_untracked(|book| book.in_use().cloned())?;
+        Some(Talk::Next { connection: self.connections.request(&connection), content, reply_to })
+    }
+
     /// Says something at a place. `stored` is called once it is stored, in its thread; `done` hears how the asking ended, which is after
     /// the turn.
     pub fn say(

@@ -21,6 +21,15 @@ pub enum Talk {
     Test(Secret),
     /// Which models a connection has. → [`Reply::Models`](super::Reply::Models)
     Models(Secret),
+    /// The request that a message would bring about. → [`Reply::Payload`](super::Reply::Payload)
+    Next {
+        /// The connection.
+        connection: Secret,
+        /// The words.
+        content: String,
+        /// The message that they answer; a new conversation without it.
+        reply_to: Option<MessageId>,
+    },
     /// A turn of the agent. What happens comes as [`Heard`]. → [`Reply::Done`](super::Reply::Done) once it is over
     Turn {
         /// The connection.

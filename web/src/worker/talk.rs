@@ -8,7 +8,7 @@ use std::rc::Rc;
 use js_sys::{Function, Promise, Reflect};
 use serde_json::Value;
 use threadkeep::KeepError;
-use threadkeep::agent::{Agent, AgentEvent, AgentOptions, BUILT_IN, By, Memory, NoTools, Outcome};
+use threadkeep::agent::{Agent, AgentEvent, AgentOptions, BUILT_IN, By, NextRequest, NoTools, Outcome};
 use threadkeep::mailbox::{Body, Outgoing};
 use threadkeep::model::{Call, Http};
 use threadkeep::protocol::{Counting, ErrorReply, NodeInfo};
@@ -22,7 +22,7 @@ use wasm_bindgen_futures::{JsFuture, spawn_local};
 use super::connected::{Ready, ready};
 use super::{Engine, Place, part_missing, say, shared_parts};
 use crate::inspect::AGENT;
-use crate::wire::{Ending, FromWorker, Heard, Reply, Talk, Tested, Turn};
+use crate::wire::{Ending, FromWorker, Heard, Payload, Reply, Talk, Tested, Turn};
 
 /// How long what is heard waits for company, in milliseconds: about a frame.
 const FRAME: u32 = 16;
@@ -71,12 +71,15 @@ pub async fn answer(engine: &Engine, asked: Talk) -> Result<Reply, ErrorReply> {
             };
             connected.models().await.map(Reply::Models).map_err(failed)
         }
+        Talk::Next { connection, content, reply_to } => {
+            let agent = agent(engine, ready(&connection)?).await?;
+            let mail = Outgoing { body: Body::text(content), reply_to, ..Outgoing::default() };
+            agent.next_request(&mail).await.map(|next| Reply::Payload(payload(&next))).map_err(|error| error.reply())
+        }
         Talk::Turn { connection, turn } => {
             STOPPED.set(false);
-            let ready = ready(&connection)?;
-            let (memory, exact) =
-                shared_parts::memory(Rc::new(engine.clone())).await.map_err(|_| part_missing())?.await;
-            let result = take_turn(engine, memory, exact, ready, turn).await;
+            let agent = agent(engine, ready(&connection)?).await?;
+            let result = take_turn(engine, agent, turn).await;
             STOP.set(None);
             flush().await;
             result.map(|()| Reply::Done).map_err(|error| error.reply())
@@ -121,13 +124,20 @@ async fn test(ready: &Ready) -> Tested {
     }
 }
 
-async fn take_turn(
-    engine: &Engine,
-    memory: Rc<dyn Memory>,
-    exact: bool,
-    ready: Ready,
-    turn: Turn,
-) -> Result<(), KeepError> {
+/// A request that is foreseen, for the reader.
+fn payload(next: &NextRequest) -> Payload {
+    let mut warnings: Vec<String> = next.context.warnings.iter().map(|warning| warning.message.clone()).collect();
+    if next.compacts {
+        warnings.insert(0, "The history is compacted first. The request is then shorter.".to_owned());
+    } else if next.context.over_budget {
+        warnings.insert(0, "This is over the budget, so nothing would be sent.".to_owned());
+    }
+    Payload { text: next.body.to_string(), warnings }
+}
+
+/// The page's agent, with the model of a connection.
+async fn agent(engine: &Engine, ready: Ready) -> Result<Agent<Place>, ErrorReply> {
+    let (memory, exact) = shared_parts::memory(Rc::new(engine.clone())).await.map_err(|_| part_missing())?.await;
     let mut options = AgentOptions::new(AGENT);
     options.built_in = ready.tools.of(&BUILT_IN);
     options.policy.max_context_tokens = ready.max_context_tokens;
@@ -139,6 +149,10 @@ async fn take_turn(
     if ready.connected.is_none() {
         agent = agent.summarised_by(By::Rules);
     }
+    Ok(agent)
+}
+
+async fn take_turn(engine: &Engine, agent: Agent<Place>, turn: Turn) -> Result<(), KeepError> {
     let agent = Rc::new(agent);
     let ends = Rc::clone(&agent);
     STOP.set(Some(Rc::new(move || ends.stop())));

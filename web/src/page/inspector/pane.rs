@@ -1,6 +1,8 @@
 //! The inspector's pane: its controls, made once. What it says of an answer is put in by [`super::show`], by the names in
 //! `data-testid`: an answer comes with every step of the slider.
 
+use std::rc::Rc;
+
 use leptos::prelude::*;
 use leptos::task::spawn_local;
 use wasm_bindgen::JsCast;
@@ -9,6 +11,7 @@ use web_sys::{Event, HtmlInputElement, Node};
 use super::Inspector;
 use crate::format::capital;
 use crate::inspect::{Control, KINDS, Mark, SETTINGS, STEPS, Setting, Settings, position, read_limit, tokens};
+use crate::page::composer;
 use crate::page::dom::{self, Build as _, el};
 use crate::page::engine::State;
 use crate::page::state::Page;
@@ -31,6 +34,7 @@ pub fn pane(page: Page) -> Node {
             soon(move || this.ask());
         }
     });
+    this.with(|inner| inner.next = Some(Rc::new(move || composer::next_request(page))));
     let settings = this.with(|inner| inner.settings);
     let entered = move |event: Event| this.entered(&event);
     let pin = move || this.pin();
@@ -48,7 +52,9 @@ pub fn pane(page: Page) -> Node {
     let copy = move || {
         spawn_local(async move {
             match this.payload().await {
-                Ok(payload) if dom::copy(&payload.text).await => page.notices.say("Copied", "The payload, as JSON."),
+                Ok((payload, _)) if dom::copy(&payload.text).await => {
+                    page.notices.say("Copied", "The payload, as JSON.")
+                }
                 Ok(_) => {
                     page.notices.say("Nothing was copied", "The browser does not let this page use the clipboard.")
                 }
@@ -131,6 +137,7 @@ pub fn pane(page: Page) -> Node {
                 <section>
                     <details class="payload" data-testid="payload" ontoggle={}>
                         <summary>Payload for the provider</summary>
+                        <p class="faint" data-testid="payload-what" hidden></p>
                         <ul class="warnings" data-testid="warnings"></ul>
                         <pre tabindex="0" data-testid="payload-text" aria-label="Payload">Reading…</pre>
                         <p class="faint" data-testid="payload-size"></p>

@@ -182,12 +182,18 @@ impl Inspector {
     }
 
     /// Shows a payload.
-    pub(super) fn draw_payload(self, payload: Result<Payload, ErrorReply>) {
+    pub(super) fn draw_payload(self, payload: Result<(Payload, bool), ErrorReply>) {
         let Some(face) = Face::find() else { return };
-        let payload = match payload {
+        let (payload, is_next) = match payload {
             Ok(payload) => payload,
             Err(error) => return face.text("payload-text", &crate::words::words(&error).title),
         };
+        let what = if is_next {
+            "The request that Send sends now, byte for byte."
+        } else {
+            "The branch as it stands. Type a message to see the request that Send would send."
+        };
+        face.text("payload-what", what);
         let (text, size) = readable(&payload.text);
         face.text("payload-text", &text);
         face.text("payload-size", &size);
