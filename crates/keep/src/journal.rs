@@ -5,6 +5,8 @@
 //! Records lie by day, and beside those of a day the options that they have in common. So the old go in one range, with all that only
 //! they need. A record is written under the condition under which drafts are ([`draft`](crate::draft)): none outlives its node.
 
+mod summaries;
+
 use std::collections::HashSet;
 
 use serde::de::DeserializeOwned;
@@ -25,6 +27,8 @@ use crate::json::{from_json, to_json};
 use crate::keep::Write;
 use crate::protocol::{BadRequest, ContextOptions, ContextParams, ContextReply, MadeOf, RequestRecord, context_params};
 use crate::{Keep, KeepError, keys};
+
+pub use summaries::SummaryRequest;
 
 /// Milliseconds.
 const DAY: i64 = 86_400_000;
@@ -93,7 +97,7 @@ impl<S: Store> Keep<S> {
         let _writing = self.writing().await;
         let transcript = self.find_or_fail(sending.node).await?;
         let now = self.now().max(0);
-        let random = self.random() & 0xffff_ffff;
+        let random = self.random();
         let text = sending.body.to_string();
         let mut options = own_options(sending.params)?;
         // It differs from request to request, unlike the rest.
@@ -102,7 +106,7 @@ impl<S: Store> Keep<S> {
         let missing = || KeepError::MissingNode(sending.node.clone());
         let written = self.write(&transcript, |log| {
             let placed = log.tree.get(sending.node).ok_or_else(missing)?;
-            let stamp = format!("{now:011x}{random:08x}{:x}", placed.seq);
+            let (stamp, record) = record_of(&transcript, placed, now, random);
             let mut pins: Vec<MessageId> = log.tree.pins().cloned().collect();
             sort::sort(&mut pins);
             let common = Common { options: options.clone(), pins, dialect: sending.dialect.clone() };
@@ -118,30 +122,18 @@ impl<S: Store> Keep<S> {
             };
             let shared = keys::request_options(&transcript, day(now), &made_of.options);
             let record = RequestRecord {
-                id: [transcript.as_str(), ":", &stamp].concat(),
-                sent_at: now,
-                transcript: transcript.clone(),
-                node: sending.node.clone(),
-                messages: placed.node.messages.len(),
                 agent: sending.agent.map(str::to_owned),
                 provider: sending.provider,
-                program: None,
                 model: sending.params.model.clone().unwrap_or_default(),
                 tokens: sending.reply.figures.tokens,
                 made_of: Some(made_of),
-                provider_id: None,
-                usage: None,
-                cost: None,
-                outcome: None,
+                ..record
             };
             let key = keys::request(&transcript, day(now), &stamp);
             let mut write = Write::new(Vec::<Entry>::new(), ());
             write.extra.puts.push((shared, common));
             write.extra.puts.push((key.clone(), to_json(&record)?));
-            if let Some(days) = sending.days {
-                let oldest = day(now).saturating_sub(u64::from(days));
-                write.extra.delete_ranges.push(keys::requests_before(&transcript, oldest));
-            }
+            forget_old(&transcript, now, sending.days, &mut write.extra);
             Ok(Write { answer: Noted { key, record }, entries: write.entries, extra: write.extra, digest: None })
         });
         written.await?.ok_or_else(missing)
@@ -268,6 +260,9 @@ impl<S: Store> Keep<S> {
         let (key, mut record) = self.found(id).await?;
         record.cost = cost(&record, &[]);
         let transcript = &record.transcript;
+        if record.purpose.is_some() {
+            return Err(not_kept("names a request of a compaction: its body is not kept"));
+        }
         let made_of = record.made_of.as_ref().ok_or_else(|| corrupt(&key, "it does not say of what".to_owned()))?;
         let key = keys::request_options(transcript, day(record.sent_at), &made_of.options);
         let common: Option<Vec<u8>> = self.inner.store.get(&key).await?;
@@ -300,8 +295,7 @@ impl<S: Store> Keep<S> {
     async fn found(&self, id: &str) -> Result<(String, RequestRecord), KeepError> {
         let (transcript, stamp) = id.rsplit_once(':').ok_or_else(unknown)?;
         if stamp.starts_with(REPORTED) {
-            let why = "names a request that another program sent: its body is not known".to_owned();
-            return Err(BadRequest { argument: "id".to_owned(), why }.into());
+            return Err(not_kept("names a request that another program sent: its body is not known"));
         }
         let transcript = TranscriptId::new(transcript).map_err(|_| unknown())?;
         let sent_at = stamp.get(..11).and_then(|digits| i64::from_str_radix(digits, 16).ok()).ok_or_else(unknown)?;
@@ -351,6 +345,7 @@ fn reported(tree: &Transcript, nodes: &[&Placed]) -> Vec<RequestRecord> {
             provider: told.provider,
             model: placed.node.origin.model.clone().unwrap_or_default(),
             tokens: told.usage.prompt_tokens,
+            purpose: None,
             made_of: None,
             provider_id: told.request,
             usage: Some(told.usage),
@@ -359,6 +354,42 @@ fn reported(tree: &Transcript, nodes: &[&Placed]) -> Vec<RequestRecord> {
         })
     };
     nodes.iter().filter_map(record).collect()
+}
+
+/// The record of a request that is about to be sent for a node, as far as it is alike for all, and the last part of its id.
+fn record_of(transcript: &TranscriptId, placed: &Placed, now: i64, random: u64) -> (String, RequestRecord) {
+    let stamp = format!("{now:011x}{:08x}{:x}", random & 0xffff_ffff, placed.seq);
+    let record = RequestRecord {
+        id: [transcript.as_str(), ":", &stamp].concat(),
+        sent_at: now,
+        transcript: transcript.clone(),
+        node: placed.node.id.clone(),
+        messages: placed.node.messages.len(),
+        agent: None,
+        provider: Provider::default(),
+        program: None,
+        model: String::new(),
+        tokens: 0,
+        purpose: None,
+        made_of: None,
+        provider_id: None,
+        usage: None,
+        cost: None,
+        outcome: None,
+    };
+    (stamp, record)
+}
+
+/// Adds to a commit that the requests before so many days go.
+fn forget_old(transcript: &TranscriptId, now: i64, days: Option<u32>, commit: &mut Commit) {
+    if let Some(days) = days {
+        let oldest = day(now).saturating_sub(u64::from(days));
+        commit.delete_ranges.push(keys::requests_before(transcript, oldest));
+    }
+}
+
+fn not_kept(why: &str) -> KeepError {
+    BadRequest { argument: "id".to_owned(), why: why.to_owned() }.into()
 }
 
 fn unknown() -> BadRequest {

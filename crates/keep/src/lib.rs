@@ -70,7 +70,7 @@ mod views;
 pub use error::KeepError;
 pub use host::{Host, Source};
 pub use import::Verdict;
-pub use journal::Rebuilt;
+pub use journal::{Rebuilt, SummaryRequest};
 pub use keep::{Keep, Options};
 pub use next::Coming;
 pub use records::LONGEST_KEY;

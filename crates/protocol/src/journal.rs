@@ -107,7 +107,10 @@ pub struct RequestRecord {
     pub model: String,
     /// Its tokens, as they were counted before it was sent; of another program's request, as its provider counted them.
     pub tokens: u64,
-    /// From which the request is made again. Another program's request cannot be.
+    /// What it was for, if not for an answer: `summary`, when a compaction asked the agent's model.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub purpose: Option<Purpose>,
+    /// From which the request is made again. Another program's request cannot be, and that of a compaction neither.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub made_of: Option<MadeOf>,
     /// The provider's own id of it, where an imported session has it. A session that goes on in another file repeats what was before.
@@ -123,6 +126,15 @@ pub struct RequestRecord {
     /// words. Not there while it is open, and after a crash.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub outcome: Option<String>,
+}
+
+/// What a request was for, if not for an answer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+#[cfg_attr(feature = "ts", derive(ts_rs::TS))]
+pub enum Purpose {
+    /// A compaction's summary.
+    Summary,
 }
 
 /// Of what a request was made, beside its messages.

@@ -42,7 +42,7 @@ pub use compact::{
 pub use context::{
     ContextOptions, ContextParams, Counting, RenderParams, Tool, TrimParams, Wanted, WantedParams, WhatIf, trim_options,
 };
-pub use journal::{Cost, Costs, JournalRequest, MadeOf, RequestRecord};
+pub use journal::{Cost, Costs, JournalRequest, MadeOf, Purpose, RequestRecord};
 pub use mail::{Body, ListMessages, Mail, MailFilter, MailRequest, Outgoing};
 pub use memory::{
     BuildSnapshot, EditEpisode, EditFact, EpisodeFilter, MemoryFilter, MemoryRequest, NewFact, RawTraces, Retrieve,

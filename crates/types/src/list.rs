@@ -91,6 +91,7 @@ pub(crate) fn files() -> Vec<File> {
                 answer::<protocol::Cost>(),
                 answer::<protocol::Costs>(),
                 answer::<protocol::MadeOf>(),
+                answer::<protocol::Purpose>(),
                 answer::<protocol::RequestRecord>(),
             ],
         ),

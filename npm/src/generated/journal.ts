@@ -53,6 +53,9 @@ export interface MadeOf {
   version: string;
 }
 
+/** What a request was for, if not for an answer. */
+export type Purpose = "summary";
+
 /** What the journal holds of one request. The messages are in the log, the options beside it. */
 export interface RequestRecord {
   /** Its id. */
@@ -75,7 +78,9 @@ export interface RequestRecord {
   model: string;
   /** Its tokens, as they were counted before it was sent; of another program's request, as its provider counted them. */
   tokens: number;
-  /** From which the request is made again. Another program's request cannot be. */
+  /** What it was for, if not for an answer: `summary`, when a compaction asked the agent's model. */
+  purpose?: Purpose;
+  /** From which the request is made again. Another program's request cannot be, and that of a compaction neither. */
   madeOf?: MadeOf;
   /** The provider's own id of it, where an imported session has it. A session that goes on in another file repeats what was before. */
   providerId?: string;

@@ -27,9 +27,10 @@ export interface SentRequest {
 
 /**
  * What was sent to models: `keep.requests`. Agents' requests are noted by themselves, your own if {@link Chain.context} has the option
- * `record`. Requests of compactions are not. Imported sessions of Claude Code, Codex, Gemini CLI and pi tell of theirs: these are listed with
- * their usage, and have a `program`. Of each request a record of less than a kilobyte is kept. The body is made again from the thread,
- * which is stored anyway. Requests are deleted with their nodes.
+ * `record`. Of each a record of less than a kilobyte is kept. The body is made again from the thread, which is stored anyway. When a
+ * compaction asks an agent's model, that request is listed too, with the `purpose` `summary`: its body is not kept. Imported sessions of Claude
+ * Code, Codex, Gemini CLI and pi tell of their requests: these are listed with their usage, and have a `program`. Requests are deleted
+ * with their nodes.
  */
 export class Requests {
   readonly #link: Link;
@@ -60,7 +61,7 @@ export class Requests {
    * What requests cost, in US dollars: all together, and by thread, day and model.
    *
    * The prices are those of a table, whose day is `pricesOf`. A request without usage, or of a model that has no price, counts as
-   * `unpriced`. A request that several imported sessions repeat counts once. Requests of compactions are not in it.
+   * `unpriced`. A request that several imported sessions repeat counts once.
    *
    * @param at a thread's name or a node's id, for its chain; a transcript's id, for all of its branches; `null` for the whole keep
    * @param options `prices`: of models, before those of the table
@@ -81,7 +82,7 @@ export class Requests {
    * A request as it was sent, with its ledger.
    *
    * @param id its id, of {@link list} or of an agent's event `asked`
-   * @throws ThreadkeepError `bad-request` for an id of no request, and for a request of another program; `corrupt`; the storage's codes
+   * @throws ThreadkeepError `bad-request` for an id of no request, and for a request of another program or of a compaction; `corrupt`; the storage's codes
    *
    * @example
    * ```ts

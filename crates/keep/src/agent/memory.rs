@@ -8,11 +8,13 @@ use serde_json::{Value, json};
 use threadkeep_compaction::memory::{Episode, Fact, MemoryOrigin};
 use threadkeep_compaction::{Policy, Reason};
 use threadkeep_core::{Message, MessageId, TranscriptId};
+use threadkeep_provider::Usage;
 use threadkeep_store::Store;
 
 use super::By;
 use super::ToolAnswer;
 use crate::compact::{CompactOptions, Compacted};
+use crate::journal::SummaryRequest;
 use crate::memory::Memories;
 use crate::protocol::{ContextOptions, ContextReply, ContextSettings, Found, Hit, NewFact, SearchOptions};
 use crate::{Coming, Keep, KeepError};
@@ -37,6 +39,12 @@ pub trait Memory {
 
     /// [`Keep::compact`], by whom it says.
     fn compact<'a>(&'a self, at: &'a MessageId, options: &'a CompactOptions, by: By) -> Later<'a, Compacted>;
+
+    /// [`Keep::note_summary`].
+    fn note_summary<'a>(&'a self, asked: SummaryRequest<'a>) -> Later<'a, String>;
+
+    /// [`Keep::note_answer`].
+    fn note_answer<'a>(&'a self, id: &'a str, usage: Option<Usage>, outcome: &'a str) -> Later<'a, ()>;
 
     /// [`Keep::after_response`].
     fn after_response<'a>(
@@ -117,6 +125,14 @@ impl<S: Store> Memory for Own<S> {
 
     fn compact<'a>(&'a self, at: &'a MessageId, options: &'a CompactOptions, by: By) -> Later<'a, Compacted> {
         Box::pin(async move { self.keep.compact(at.as_str(), options, &*by.summariser()).await })
+    }
+
+    fn note_summary<'a>(&'a self, asked: SummaryRequest<'a>) -> Later<'a, String> {
+        Box::pin(self.keep.note_summary(asked))
+    }
+
+    fn note_answer<'a>(&'a self, id: &'a str, usage: Option<Usage>, outcome: &'a str) -> Later<'a, ()> {
+        Box::pin(self.keep.note_answer(id, usage, outcome))
     }
 
     fn after_response<'a>(

@@ -2,6 +2,7 @@
 
 use std::cell::{Cell, RefCell};
 use std::collections::HashSet;
+use std::rc::Rc;
 
 use serde_json::Value;
 use threadkeep_compaction::Reason;
@@ -14,7 +15,7 @@ use threadkeep_store::Store;
 use super::how::How;
 use super::spoken::Spoken;
 use super::steps::{self, Step};
-use super::{Agent, AgentEvent, Heard, Outcome, arguments, built_in};
+use super::{Agent, AgentEvent, By, Heard, Noting, Outcome, arguments, built_in};
 use crate::KeepError;
 use crate::compact::{Cancel, unless};
 use crate::hash::fnv;
@@ -333,7 +334,7 @@ impl<'a, S: Store> Turn<'a, S> {
     async fn compact(&self, how: &How) -> Result<bool, KeepError> {
         let Some(options) = &how.compact else { return Ok(false) };
         self.tell(AgentEvent::Compacting { node: self.node.clone() });
-        let done = self.agent.memory.compact(&self.node, options, how.by.clone()).await;
+        let done = self.agent.memory.compact(&self.node, options, self.summariser(how)).await;
         let node = self.node.clone();
         let (checkpoint, (tokens_before, tokens_after), error) = match done {
             Ok(done) => (done.checkpoint.map(|made| made.id), (done.tokens_before, done.tokens_after), None),
@@ -347,6 +348,19 @@ impl<'a, S: Store> Turn<'a, S> {
         let made = checkpoint.is_some();
         self.tell(AgentEvent::Compacted { node, checkpoint, tokens_before, tokens_after, error });
         Ok(made)
+    }
+
+    /// Who summarises, with its requests in the journal if the settings want that.
+    fn summariser(&self, how: &How) -> By {
+        let by = how.by.clone();
+        let Some(days) = how.journal else { return by };
+        by.noting(Noting {
+            memory: Rc::clone(&self.agent.memory),
+            node: self.node.clone(),
+            agent: Some(self.agent.options.name.clone()),
+            encoding: how.options.encoding,
+            days,
+        })
     }
 
     /// Sends a message of this turn, once however often it is tried: its id is made of the turn and `what`.

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use threadkeep::agent::{Agent, AgentEvent};
 use threadkeep::mailbox::Outgoing;
 use threadkeep::model::{Answer, Call, Model};
-use threadkeep::protocol::{ContextSettings, context_params};
+use threadkeep::protocol::{ContextSettings, Purpose, context_params};
 use threadkeep::{Keep, NewFact};
 use threadkeep_provider::{Dialect, Provider, Usage};
 use threadkeep_store::{MemoryStore, Scan, Store};
@@ -452,5 +452,46 @@ fn costs_of_a_real_pi_session_are_what_pi_says() {
         let sum = |costs: &[f64]| costs.iter().sum::<f64>();
         eprintln!("{} requests, {:.4} dollars by pi, {:.4} here", said.len(), sum(&said), sum(&ours));
         assert!(said.len() > 50 && off < 1e-9, "{off}");
+    });
+}
+
+#[test]
+fn requests_of_compactions_are_in_the_journal_with_what_they_took() {
+    let world = World::default();
+    let long = "We decided to use the blue paint for the north wall because it dries faster. ".repeat(20);
+    let summary = counted(says(r#"{"statements": ["The north wall is painted blue."]}"#), 3_000, 20);
+    let answers = (0..5).map(|at| counted(says(&format!("{at} {long}")), 5_500, 500));
+    let script = Script::of(answers.chain([summary, counted(says("short"), 900, 5), fails("overloaded")]));
+    let mut own = options("lal");
+    own.policy.max_context_tokens = Some(6_000);
+    own.policy.max_output_tokens = Some(1_000);
+    let model = Endpoint::of(&script, Provider::Anthropic);
+    let lal = Agent::new(world.tab(), own, Rc::new(model), Rc::new(Toolbox::default()));
+    let keep = world.tab();
+    run(async {
+        for at in 0..6 {
+            say(&keep, &lal, "c", &format!("question {at}: {long}")).await;
+        }
+        let all = keep.requests("c", None).await.unwrap();
+        let [one] = &all.iter().filter(|record| record.purpose.is_some()).collect::<Vec<_>>()[..] else {
+            panic!("{all:?}")
+        };
+        assert_eq!((one.purpose, one.made_of.as_ref()), (Some(Purpose::Summary), None));
+        assert_eq!((one.model.as_str(), one.agent.as_deref()), ("gpt-5-mini", Some("lal")));
+        assert_eq!((one.outcome.as_deref(), one.usage.unwrap().prompt_tokens), (Some("stop"), 3_000));
+        assert!(one.tokens > 1_000, "{}", one.tokens);
+        assert_eq!(code(keep.request(&one.id).await), "bad-request");
+        let costs = keep.costs(Some("c"), &[]).await.unwrap();
+        assert_eq!((costs.total.requests, costs.total.usage.prompt_tokens), (7, 5 * 5_500 + 3_000 + 900));
+        // One that fails is there too; the rules make the summary.
+        let end = keep.head("c").await.unwrap().unwrap();
+        keep.request_compaction(end.id.as_str()).await.unwrap();
+        say(&keep, &lal, "c", "and now?").await;
+        let last = keep.requests("c", None).await.unwrap();
+        let failed = last.iter().rev().find(|record| record.purpose.is_some()).unwrap();
+        assert_eq!((failed.outcome.as_deref(), failed.usage), (Some("overloaded"), None));
+        // They go with their thread.
+        keep.delete_transcript(&end.transcript).await.unwrap();
+        assert_eq!(keys(&world), [""; 0]);
     });
 }
