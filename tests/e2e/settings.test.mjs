@@ -142,6 +142,42 @@ test("the payload that the inspector shows is what Send sends, byte for byte, fo
   );
 });
 
+test("a system prompt, a mode and a persona that the reader writes are in the next request, and a reload keeps them", () =>
+  talk(
+    site,
+    echo,
+    async (tab, model) => {
+      await said(tab, "Good morning.", "Answer 1 to");
+      await inspect(tab);
+      const open = () => tab.get("instructions").locator("summary").click();
+      await open();
+      await tab.get("system-prompt").fill("Answer as a gardener would.");
+      await tab.get("persona").fill("You are the head gardener.");
+      await tab.get("mode").selectOption({ label: "Agent" });
+      await answered(tab);
+      await tab.get("compose").fill("When do we sow?");
+      const next = await tab.copied(() => tab.get("copy-payload").click());
+      await said(tab, "When do we sow?", "Answer 2 to");
+      assert.equal(next, model.bodies[1]);
+      assert.match(next, /Answer as a gardener would\..*You are the head gardener\./s);
+      await tab.page.reload();
+      await tab.ready();
+      await tab.get("inspector").waitFor();
+      await open();
+      const shows = (name, value) =>
+        tab.page.waitForFunction(([name, value]) => document.querySelector(`[data-testid=${name}]`)?.value === value, [name, value]);
+      await shows("system-prompt", "Answer as a gardener would.");
+      await shows("persona", "You are the head gardener.");
+      await shows("mode", "2");
+      await tab.get("system-prompt").fill("");
+      await tab.get("mode").selectOption({ label: "None" });
+      await answered(tab);
+      await said(tab, "And when do we harvest?", "Answer 3 to");
+      assert.ok(!model.bodies[2].includes("gardener would") && !model.bodies[2].includes("head gardener"), model.bodies[2]);
+    },
+    { tools: "none", permissions: ["clipboard-read", "clipboard-write"] },
+  ));
+
 test("what an older version of the page kept in this browser moves over on the first start", () =>
   site.visit(
     async (tab) => {

@@ -1,11 +1,13 @@
 //! The context inspector without its looks: what the reader has set, the slider's scale, the marks of messages and the
 //! words of rules. Settings and answers of the engine in, numbers and short English text out.
 
+mod instructions;
 mod marks;
 mod rules;
 mod scale;
 mod settings;
 
+pub use instructions::{Instructions, MODES};
 pub use marks::{Mark, Marked, Marks};
 pub use rules::words;
 pub use scale::{STEPS, position, tokens};

@@ -20,7 +20,7 @@ use threadkeep_core::checkpoint::Checkpoint;
 use threadkeep_core::{Message, MessageId, TranscriptId};
 use threadkeep_provider::Listed;
 
-use crate::inspect::Settings;
+use crate::inspect::{Instructions, Settings};
 
 pub use agent::{Ending, Heard, Secret, Talk, Tested, Turn};
 pub use context::{Fitted, Payload, Question, Run, Side, Stretch};
@@ -105,6 +105,10 @@ pub enum Inspect {
     Settings(String),
     /// Store these in their place. → [`Reply::Done`]
     Set(Settings),
+    /// The system prompt, the mode and the persona of the whole keep. → [`Reply::Instructions`]
+    Instructions,
+    /// Store these in their place. → [`Reply::Done`]
+    Instruct(Instructions),
     /// Pin nodes (`true`), or remove their pins. → [`Reply::Done`]
     Pin {
         /// The nodes.
@@ -121,6 +125,8 @@ pub enum Reply {
     Done,
     /// A count.
     Number(u64),
+    /// What stands before each prompt.
+    Instructions(Instructions),
     /// The threads, newest first.
     Threads(Vec<ThreadInfo>),
     /// One branch.

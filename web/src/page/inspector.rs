@@ -16,7 +16,7 @@ use threadkeep_core::{MessageId, TranscriptId};
 
 use super::dom;
 use super::engine::Engine;
-use crate::inspect::{ENCODINGS, Marks, PROVIDERS, Settings};
+use crate::inspect::{ENCODINGS, Instructions, Marks, PROVIDERS, Settings};
 use crate::wire::{Ask, Fitted, Inspect, Payload, Question, Reply, Talk};
 
 pub use pane::pane;
@@ -217,8 +217,33 @@ impl Inspector {
         }
     }
 
+    /// Shows what is stored of the instructions, where they are open and nobody writes there.
+    fn show_instructions(self) {
+        let writing = dom::find("[data-testid=instructions] :is(textarea, select):focus").is_some();
+        if dom::find("[data-testid=instructions][open]").is_some() && !writing {
+            spawn_local(async move {
+                match self.engine.ask(Ask::Inspect(Inspect::Instructions)).await {
+                    Ok(Reply::Instructions(instructions)) => Self::fill(&instructions),
+                    Ok(_) => {}
+                    Err(error) => self.fail(&error),
+                }
+            });
+        }
+    }
+
+    /// Stores instructions, and shows what becomes of the prompt.
+    fn instruct(self, instructions: Instructions) {
+        spawn_local(async move {
+            match self.engine.ask(Ask::Inspect(Inspect::Instruct(instructions))).await {
+                Ok(_) => self.ask(),
+                Err(error) => self.fail(&error),
+            }
+        });
+    }
+
     /// Reads the settings again: somebody changed them.
     pub fn reload(self) {
+        self.show_instructions();
         if self.with(|inner| inner.loaded && !inner.unsaved) {
             self.with(|inner| inner.loaded = false);
             self.ask();

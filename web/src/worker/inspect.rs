@@ -13,7 +13,7 @@ use wasm_bindgen::{JsCast, JsValue};
 use wasm_bindgen_futures::JsFuture;
 
 use super::Engine;
-use crate::inspect::{Settings, counting, read_pins};
+use crate::inspect::{Instructions, Settings, counting, read_pins};
 use crate::wire::{Fitted, Inspect, Payload, Question, Reply};
 
 /// How many tokens more the page asks about.
@@ -45,6 +45,11 @@ pub async fn answer(engine: &Engine, asked: Inspect) -> Result<Reply, ErrorReply
         Inspect::Vocabulary(encoding) => return fetch(engine, encoding).await.map(|()| Reply::Done),
         Inspect::Settings(old) => settings(engine, &old).await.map(Reply::Settings),
         Inspect::Set(settings) => set(engine, settings).await.map(|()| Reply::Done),
+        Inspect::Instructions => {
+            let stored = engine.own_context_options(None).await;
+            stored.map(|stored| Reply::Instructions(Instructions::of(&stored)))
+        }
+        Inspect::Instruct(instructions) => instruct(engine, &instructions).await.map(|()| Reply::Done),
         Inspect::Pin { nodes, old } => pin(engine, nodes, &old).await.map(|()| Reply::Done),
     };
     answer.map_err(|error| error.reply())
@@ -74,6 +79,12 @@ async fn pin(engine: &Engine, nodes: Vec<(MessageId, bool)>, old: &str) -> Resul
 async fn set(engine: &Engine, settings: Settings) -> Result<(), KeepError> {
     let before = engine.own_context_options(None).await?;
     engine.set_context_options(None, &settings.stored(&before)?).await
+}
+
+/// Stores what stands before each prompt.
+async fn instruct(engine: &Engine, instructions: &Instructions) -> Result<(), KeepError> {
+    let before = engine.own_context_options(None).await?;
+    engine.set_context_options(None, &instructions.stored(&before)?).await
 }
 
 /// What a budget keeps, and what the other policy would.

@@ -10,7 +10,9 @@ use web_sys::{Event, HtmlInputElement, Node};
 
 use super::Inspector;
 use crate::format::capital;
-use crate::inspect::{Control, KINDS, Mark, SETTINGS, STEPS, Setting, Settings, position, read_limit, tokens};
+use crate::inspect::{
+    Control, Instructions, KINDS, MODES, Mark, SETTINGS, STEPS, Setting, Settings, position, read_limit, tokens,
+};
 use crate::page::composer;
 use crate::page::dom::{self, Build as _, el};
 use crate::page::engine::State;
@@ -107,6 +109,23 @@ pub fn pane(page: Page) -> Node {
                     {}
                 </section>
                 <section>
+                    <details class="payload" data-testid="instructions" ontoggle={} onchange={}>
+                        <summary>Instructions</summary>
+                        <div class="field wide">
+                            <label for="system-prompt">System prompt</label>
+                            <textarea id="system-prompt" rows="3" dir="auto" placeholder="That of each thread" data-testid="system-prompt"></textarea>
+                        </div>
+                        <div class="field">
+                            <label for="mode">Mode</label>
+                            <select id="mode" data-testid="mode">{}</select>
+                        </div>
+                        <div class="field wide">
+                            <label for="persona">Persona, in the modes Agent and Run</label>
+                            <textarea id="persona" rows="2" dir="auto" data-testid="persona"></textarea>
+                        </div>
+                    </details>
+                </section>
+                <section>
                     <h3>Both policies</h3>
                     <div class="sides">{}</div>
                 </section>
@@ -154,6 +173,9 @@ pub fn pane(page: Page) -> Node {
         number(settings.tokens()),
         kinds(),
         controls(&settings),
+        on(move |_: Event| this.show_instructions()),
+        on(move |_: Event| this.instruct(Inspector::filled())),
+        choices(&MODES, 0),
         vec![side("newest", "n"), side("stable", "s")],
         legend(),
         click(move || this.show_cut()),
@@ -274,7 +296,32 @@ fn choices(list: &[(&'static str, &'static str)], chosen: u64) -> Slot {
     Slot::Nodes(list.iter().enumerate().map(one).collect())
 }
 
+/// A field of the instructions. A text area and a select have the same value.
+fn instruction(name: &str) -> Option<HtmlInputElement> {
+    dom::find(&["[data-testid=instructions] [data-testid=", name, "]"].concat()).map(JsCast::unchecked_into)
+}
+
 impl Inspector {
+    /// Puts instructions into their fields.
+    pub(super) fn fill(instructions: &Instructions) {
+        let Instructions { system_prompt, persona, mode } = instructions;
+        for (name, text) in [("system-prompt", system_prompt), ("persona", persona), ("mode", &mode.to_string())] {
+            if let Some(field) = instruction(name) {
+                field.set_value(text);
+            }
+        }
+    }
+
+    /// What is in the fields of the instructions.
+    fn filled() -> Instructions {
+        let text = |name: &str| instruction(name).map(|field| field.value()).unwrap_or_default();
+        Instructions {
+            system_prompt: text("system-prompt"),
+            persona: text("persona"),
+            mode: text("mode").parse().unwrap_or_default(),
+        }
+    }
+
     /// Shows what is set in the controls, where they are.
     pub fn show_settings(self) {
         let settings = self.settings();
