@@ -283,6 +283,7 @@ impl<S: Store> Keep<S> {
             messages: record.messages,
             pins: pins.iter().map(|id| MessageRef::Node(id.as_str().to_owned())).collect(),
             checkpoint: made_of.checkpoint.clone(),
+            given: None,
             memory: &made_of.memory,
         };
         let context = self.context_then(&record.node, &ContextOptions::from(params), &past).await?;

@@ -64,6 +64,7 @@ mod settings;
 mod simulate;
 pub mod traces;
 mod turns;
+mod variants;
 mod views;
 
 pub use error::KeepError;
@@ -72,7 +73,7 @@ pub use import::Verdict;
 pub use journal::Rebuilt;
 pub use keep::{Keep, Options};
 pub use records::LONGEST_KEY;
-pub use simulate::{Simulated, Simulation};
+pub use simulate::{Points, Simulated, Simulation};
 pub use threadkeep_archive::Format;
 pub use threadkeep_protocol as protocol;
 pub use threadkeep_protocol::{MemoryFilter, NewFact, Start};

@@ -25,6 +25,7 @@ mod request;
 mod search;
 mod settings;
 mod vectors;
+mod what_if;
 
 pub use agent::{
     AgentCall, AgentEndpoint, AgentModel, AgentTool, BUILT_IN, CompactionParams, LimitsParams, Summarizer,
@@ -55,3 +56,7 @@ pub use search::{Found, Hit, IndexProgress, SearchOptions, SearchParams, SearchR
 pub use settings::{ContextSettings, JournalParams, SettingsRequest, SummarizerName, context_params};
 pub use threadkeep_core::read::BadRequest;
 pub use vectors::{NewVectors, Place, ToEmbed, Vector};
+pub use what_if::{
+    SimulateParams, SimulatedCache, SimulatedCompaction, SimulatedDifference, SimulatedModel, SimulatedRequest,
+    SimulatedVariant, Simulations, WhatIfRequest,
+};

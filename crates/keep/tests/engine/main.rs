@@ -46,6 +46,7 @@ mod store_surface;
 mod summarisers;
 mod two_writers;
 mod unified_log;
+mod what_if;
 
 use std::cell::Cell;
 use std::rc::Rc;
