@@ -66,6 +66,7 @@ pub mod traces;
 mod turns;
 mod variants;
 mod views;
+mod what_if;
 
 pub use error::KeepError;
 pub use host::{Host, Source};

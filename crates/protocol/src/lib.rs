@@ -14,6 +14,7 @@ mod answer;
 mod append;
 mod compact;
 mod context;
+mod forecast;
 mod journal;
 mod mail;
 mod memory;
@@ -43,6 +44,7 @@ pub use compact::{
 pub use context::{
     ContextOptions, ContextParams, Counting, RenderParams, Tool, TrimParams, Wanted, WantedParams, WhatIf, trim_options,
 };
+pub use forecast::{BranchComparison, Forecast, MessageDifference, PolicySide};
 pub use journal::{Cost, Costs, JournalRequest, MadeOf, RequestRecord};
 pub use mail::{Body, ListMessages, Mail, MailFilter, MailRequest, Outgoing};
 pub use memory::{

@@ -19,7 +19,48 @@ pub enum WhatIfRequest {
         at: String,
         /// What is tried.
         #[serde(default, deserialize_with = "object")]
+        #[cfg_attr(feature = "ts", ts(as = "Option<SimulateParams>"))]
         options: Box<SimulateParams>,
+    },
+    /// The smallest `maxTokens` at which a node of the chain is in its prompt. → a number, or `null` if no budget brings it in
+    SmallestBudget {
+        /// The chain.
+        at: String,
+        /// The node, or an alias of it.
+        node: MessageId,
+        /// How its prompt is built, over what is stored for the chain.
+        #[serde(default, deserialize_with = "object")]
+        #[cfg_attr(feature = "ts", ts(as = "Option<ContextParams>"))]
+        options: Box<ContextParams>,
+    },
+    /// How a chain goes on at its own pace. → a [`Forecast`](super::Forecast)
+    Forecast {
+        /// The chain.
+        at: String,
+        /// How its prompt is built, over what is stored for the chain.
+        #[serde(default, deserialize_with = "object")]
+        #[cfg_attr(feature = "ts", ts(as = "Option<ContextParams>"))]
+        options: Box<ContextParams>,
+    },
+    /// What both policies keep of a chain. → a list of two [`PolicySide`](super::PolicySide)s
+    ComparePolicies {
+        /// The chain.
+        at: String,
+        /// How its prompts are built, over what is stored for the chain.
+        #[serde(default, deserialize_with = "object")]
+        #[cfg_attr(feature = "ts", ts(as = "Option<ContextParams>"))]
+        options: Box<ContextParams>,
+    },
+    /// How two chains differ. → a [`BranchComparison`](super::BranchComparison)
+    CompareBranches {
+        /// The first chain.
+        at: String,
+        /// The other one, of any transcript.
+        other: String,
+        /// How both prompts are built, over what is stored for the first chain.
+        #[serde(default, deserialize_with = "object")]
+        #[cfg_attr(feature = "ts", ts(as = "Option<ContextParams>"))]
+        options: Box<ContextParams>,
     },
 }
 

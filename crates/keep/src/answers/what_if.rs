@@ -15,6 +15,14 @@ impl<S: Store> Keep<S> {
     pub async fn what_if(&self, request: WhatIfRequest) -> Result<Value, KeepError> {
         match request {
             WhatIfRequest::Simulate { at, options } => written(&self.simulations(&at, *options).await?),
+            WhatIfRequest::SmallestBudget { at, node, options } => {
+                Ok(self.smallest_budget(&at, &node, *options).await?.into())
+            }
+            WhatIfRequest::Forecast { at, options } => written(&self.forecast(&at, *options).await?),
+            WhatIfRequest::ComparePolicies { at, options } => written(&self.compare_policies(&at, *options).await?),
+            WhatIfRequest::CompareBranches { at, other, options } => {
+                written(&self.compare_branches(&at, &other, *options).await?)
+            }
         }
     }
 }

@@ -145,3 +145,128 @@ fn a_simulation_says_which_option_is_wrong() {
         assert_eq!(failed(json!({"compaction": [{"tokens": 3}]})).await, "options.compaction[0].tokens");
     });
 }
+
+#[test]
+fn the_smallest_budget_of_a_node_brings_it_in() {
+    run(async {
+        let keep = long_thread().await;
+        let chain = keep.chain(&keep.head("a").await.unwrap().unwrap().id).await.unwrap();
+        let node = chain[chain.len() / 2].id.clone();
+        let least = ask(&keep, "smallestBudget", json!({"at": "a", "node": node, "options": estimate()})).await;
+        let least = least.as_u64().unwrap();
+        let has = async |tokens: u64| {
+            let options = json!({"encoding": "estimate", "budget": {"maxTokens": tokens}});
+            let options = threadkeep::protocol::context_params(options).unwrap();
+            let reply = keep.context_of("a", options).await.unwrap();
+            reply.ledger.iter().any(|line| line.node.as_ref() == Some(&node) && line.tokens_after > 0)
+        };
+        assert!(has(least).await && !has(least - 1).await, "{least}");
+        // A limit that is not in tokens keeps it out at any budget.
+        let options = json!({"encoding": "estimate", "budget": {"maxMessages": 2}});
+        assert_eq!(ask(&keep, "smallestBudget", json!({"at": "a", "node": node, "options": options})).await, Value::Null);
+        keep.append("b", vec![Message::user("elsewhere")]).await.unwrap();
+        let other = keep.head("b").await.unwrap().unwrap().id;
+        let request = json!({"at": "a", "node": other, "options": estimate()}).to_string();
+        let failed = keep.what_if(WhatIfRequest::read("smallestBudget", &request).unwrap()).await;
+        assert_eq!(failed, Err(KeepError::MissingNode(other)));
+    });
+}
+
+#[test]
+fn a_forecast_comes_true() {
+    run(async {
+        let keep = long_thread().await;
+        let options = json!({"encoding": "estimate", "policy": "newest", "budget": {"maxTokens": 7000}});
+        let forecast = async |options: &Value| ask(&keep, "forecast", json!({"at": "a", "options": options})).await;
+        let fits = async || {
+            let params = threadkeep::protocol::context_params(options.clone()).unwrap();
+            !keep.context_of("a", params).await.unwrap().ledger.is_cut()
+        };
+        let first = forecast(&options).await;
+        let pace = first["tokensPerTurn"].as_u64().unwrap();
+        assert!((100..200).contains(&pace), "{first}");
+        let turns = first["turnsThatFit"].as_u64().unwrap();
+        assert!(turns > 2 && fits().await && first["nextOut"] == json!([]), "{first}");
+        for at in 40..40 + turns {
+            let question = Message::user(format!("{at} {}", "The keel is green. ".repeat(12)));
+            let answer = Message::assistant(format!("{at} {}", "The oars are blue. ".repeat(12)));
+            keep.append("a", vec![question, answer]).await.unwrap();
+        }
+        let last = forecast(&options).await;
+        assert!(fits().await && last["turnsThatFit"] == 0, "{last}");
+        let question = Message::user(format!("99 {}", "The keel is green. ".repeat(12)));
+        let answer = Message::assistant(format!("99 {}", "The oars are blue. ".repeat(12)));
+        keep.fork("a", "longer", None).await.unwrap();
+        keep.append("longer", vec![question, answer]).await.unwrap();
+        let params = threadkeep::protocol::context_params(options.clone()).unwrap();
+        let prompt = keep.context_of("longer", params).await.unwrap();
+        let gone = prompt.ledger.iter().filter(|line| line.node.is_some() && line.tokens_after == 0);
+        let gone: Vec<_> = gone.filter_map(|line| line.node.clone()).collect();
+        assert!(!gone.is_empty());
+        assert_eq!(last["nextOut"], json!(gone));
+        // A compaction: 0.8 of what the model's context leaves, and never if the settings say so.
+        let due = forecast(&json!({"encoding": "estimate", "model": "gpt-4o"})).await["turnsUntilCompaction"].clone();
+        let early = (128_000 - 16_384 - 1_000) * 4 / 5;
+        let used = last["tokens"].as_u64().unwrap();
+        assert_eq!(due.as_u64(), Some((early - used) / pace + 1));
+        let never = threadkeep::protocol::ContextSettings::read(r#"{"compaction": false}"#).unwrap();
+        keep.set_context_options(Some("a"), &never).await.unwrap();
+        assert!(forecast(&options).await.get("turnsUntilCompaction").is_none());
+        assert!(forecast(&estimate()).await.get("turnsThatFit").is_none());
+    });
+}
+
+#[test]
+fn both_policies_stand_side_by_side() {
+    run(async {
+        let keep = long_thread().await;
+        let options = json!({"encoding": "estimate", "budget": {"maxTokens": 3000}});
+        let sides = ask(&keep, "comparePolicies", json!({"at": "a", "options": options})).await;
+        for (side, policy) in sides.as_array().unwrap().iter().zip(["stable", "newest"]) {
+            let own = json!({"encoding": "estimate", "budget": {"maxTokens": 3000}, "policy": policy});
+            let params = threadkeep::protocol::context_params(own).unwrap();
+            let prompt = keep.context_of("a", params).await.unwrap();
+            assert_eq!((&side["policy"], &side["tokens"]), (&json!(policy), &json!(prompt.figures.tokens)));
+            assert_eq!(side["kept"], prompt.messages.len());
+            assert_eq!(side["dropped"], 80 - prompt.messages.len());
+        }
+        let [stable, newest] = sides.as_array().unwrap().as_slice() else { panic!("{sides}") };
+        assert!(stable["sharedTokens"].as_u64() > newest["sharedTokens"].as_u64(), "{sides}");
+        let more = newest["kept"].as_u64().unwrap() - stable["kept"].as_u64().unwrap();
+        assert!(more > 0 && !newest["onlyHere"].as_array().unwrap().is_empty() && stable["onlyHere"] == json!([]));
+    });
+}
+
+#[test]
+fn branches_of_any_transcripts_are_compared() {
+    run(async {
+        let keep = World::default().tab();
+        let said = |texts: &[&str]| -> Vec<Message> { texts.iter().map(|text| Message::user(*text)).collect() };
+        keep.append("a", said(&["one", "two", "three"])).await.unwrap();
+        keep.fork("a", "b", Some(1)).await.unwrap();
+        keep.append("b", said(&["other", "three"])).await.unwrap();
+        keep.append("c", said(&["zero", "two", "two"])).await.unwrap();
+        let compare = async |at: &str, other: &str| {
+            ask(&keep, "compareBranches", json!({"at": at, "other": other, "options": estimate()})).await
+        };
+        let texts = |list: &Value| -> Vec<String> {
+            list.as_array().unwrap().iter().map(|it| it["content"].as_str().unwrap().to_owned()).collect()
+        };
+        let (branch, back) = (compare("a", "b").await, compare("b", "a").await);
+        for both in ["messages", "prompts"] {
+            let (found, back) = (&branch[both], &back[both]);
+            assert_eq!(found["onlyHere"], back["onlyThere"]);
+            assert_eq!(found["shared"], back["shared"]);
+            // What both say is no difference, wherever it stands.
+            assert!(!texts(&found["onlyHere"]).contains(&"three".to_owned()), "{branch}");
+            assert_eq!(texts(&found["onlyThere"]), ["other"]);
+        }
+        let elsewhere = &compare("a", "c").await["messages"];
+        assert_eq!((&elsewhere["beginAlike"], &elsewhere["shared"]), (&json!(0), &json!(1)));
+        assert_eq!(texts(&elsewhere["onlyHere"]), ["one", "three"]);
+        assert_eq!(texts(&elsewhere["onlyThere"]), ["zero", "two"]);
+        let same = compare("a", "a").await;
+        assert_eq!((&same["prompts"]["onlyHere"], &same["prompts"]["onlyThere"]), (&json!([]), &json!([])));
+        assert_eq!(same["tokensHere"], same["tokensThere"]);
+    });
+}
