@@ -254,7 +254,7 @@ impl<S: Store> Keep<S> {
     }
 
     /// All records of a transcript with their keys, oldest first.
-    async fn noted(&self, transcript: &TranscriptId) -> Result<Vec<Record>, KeepError> {
+    pub(crate) async fn noted(&self, transcript: &TranscriptId) -> Result<Vec<Record>, KeepError> {
         let mut stored = self.scan_whole(&Scan::prefix(&keys::requests_of(transcript))).await?;
         stored.retain(|(key, _)| keys::request_seq(key).is_some());
         Ok(stored)
@@ -401,7 +401,7 @@ fn bare(value: &mut Value) {
     }
 }
 
-fn read<T: DeserializeOwned>(key: &str, bytes: &[u8]) -> Result<T, KeepError> {
+pub(crate) fn read<T: DeserializeOwned>(key: &str, bytes: &[u8]) -> Result<T, KeepError> {
     from_json(bytes).map_err(|error| corrupt(key, error.to_string()))
 }
 

@@ -138,7 +138,8 @@ impl<S: Store> Keep<S> {
         let (transcript, leaf) = self.place(at).await?;
         let stops = self.glance(&transcript, |log| {
             let chain = log.tree.chain(&leaf)?;
-            let of = chain.iter().flat_map(|it| it.node.messages.iter().map(|said| (it.node.id.clone(), said.role.clone())));
+            let of =
+                chain.iter().flat_map(|it| it.node.messages.iter().map(|said| (it.node.id.clone(), said.role.clone())));
             Ok(of.collect())
         });
         stops.await

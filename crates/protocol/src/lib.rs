@@ -25,6 +25,7 @@ mod reply;
 mod request;
 mod search;
 mod settings;
+mod spending;
 mod vectors;
 mod what_if;
 
@@ -56,6 +57,7 @@ pub use reply::{ContextReply, FitReply, Instead, MarkRun, limits_json, warning_j
 pub use request::{Inbound, Request, Start};
 pub use search::{Found, Hit, IndexProgress, SearchOptions, SearchParams, SearchReply, SearchRequest};
 pub use settings::{ContextSettings, JournalParams, SettingsRequest, SummarizerName, context_params};
+pub use spending::{SpendingLimit, SpendingSpan};
 pub use threadkeep_core::read::BadRequest;
 pub use vectors::{NewVectors, Place, ToEmbed, Vector};
 pub use what_if::{

@@ -223,6 +223,7 @@ pub(crate) fn files() -> Vec<File> {
                 answer::<protocol::Outcome>(),
                 answer::<protocol::AgentEvent>(),
                 option::<protocol::LimitsParams>(),
+                option::<protocol::SpendingLimit>(),
                 option::<protocol::CompactionParams>(),
             ],
         ),

@@ -42,6 +42,7 @@ mod search;
 mod settings;
 mod side_by_side;
 mod simulate;
+mod spending;
 mod store_surface;
 mod summarisers;
 mod two_writers;

@@ -163,7 +163,10 @@ fn the_smallest_budget_of_a_node_brings_it_in() {
         assert!(has(least).await && !has(least - 1).await, "{least}");
         // A limit that is not in tokens keeps it out at any budget.
         let options = json!({"encoding": "estimate", "budget": {"maxMessages": 2}});
-        assert_eq!(ask(&keep, "smallestBudget", json!({"at": "a", "node": node, "options": options})).await, Value::Null);
+        assert_eq!(
+            ask(&keep, "smallestBudget", json!({"at": "a", "node": node, "options": options})).await,
+            Value::Null
+        );
         keep.append("b", vec![Message::user("elsewhere")]).await.unwrap();
         let other = keep.head("b").await.unwrap().unwrap().id;
         let request = json!({"at": "a", "node": other, "options": estimate()}).to_string();
