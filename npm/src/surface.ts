@@ -43,6 +43,7 @@ export type * from "./generated/node.js";
 export type * from "./generated/provider.js";
 export type * from "./generated/request.js";
 export type * from "./generated/search.js";
+export type * from "./generated/what-if.js";
 export type * from "./message.js";
 export type * from "./payload.js";
 export type * from "./model/model.js";

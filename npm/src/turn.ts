@@ -12,8 +12,8 @@ export interface TurnResult {
   /** How it ended; `null` likewise, and where the turn was interrupted and something follows it. */
   outcome: Outcome | null;
   /**
-   * Why it ended. An answer is `stop`, or `length` if it was cut off. Else it is `cancelled`, `limit`, `over-budget`, `bad-answer`, or the
-   * code of the model's failure, such as `rate-limited`. `null` as `outcome` is.
+   * Why it ended. An answer is `stop`, or `length` if it was cut off. Else it is `cancelled`, `limit`, `spending-limit`, `over-budget`,
+   * `bad-answer`, or the code of the model's failure, such as `rate-limited`. `null` as `outcome` is.
    */
   code: string | null;
   /** The reason in words, if it was not answered. */

@@ -215,6 +215,18 @@ impl<'a> Chain<'a> {
             None => {}
         }
         let Some((place, _, checkpoint)) = all.pop() else { return Ok(None) };
+        self.lay_at(place, checkpoint, pins);
+        Ok(Some(checkpoint))
+    }
+
+    /// Lays a checkpoint over the chain that need not be stored. Without its anchor on the chain, nothing changes.
+    pub(crate) fn lay_given(&mut self, checkpoint: &Checkpoint, pins: &[usize]) {
+        if let Some(place) = self.placed.iter().position(|placed| placed.node.id == checkpoint.anchor) {
+            self.lay_at(place, checkpoint, pins);
+        }
+    }
+
+    fn lay_at(&mut self, place: usize, checkpoint: &Checkpoint, pins: &[usize]) {
         let end = self.placed[..checkpoint.end(place)].iter().map(|placed| placed.node.messages.len()).sum();
         let stays = overlay::stays(&self.items, end, pins);
         self.comes = overlay::lay(&mut self.items, end, checkpoint, &stays).into_iter().collect();
@@ -222,7 +234,6 @@ impl<'a> Chain<'a> {
         let cleared = marks.iter().map(|mark| mark.index).collect();
         self.comes.extend(marks);
         self.laid = Laid { checkpoint: checkpoint.id.clone(), end, stays, cleared };
-        Ok(Some(checkpoint))
     }
 
     /// What the chain was prepared to, from the cache as far as it goes.
@@ -252,6 +263,8 @@ pub(crate) struct Past<'a> {
     pub(crate) pins: Vec<MessageRef>,
     /// The checkpoint that stood in for the old part.
     pub(crate) checkpoint: Option<String>,
+    /// A checkpoint that is not stored, in place of that one.
+    pub(crate) given: Option<&'a Checkpoint>,
     /// The marks of the remembered records that were at hand, best first.
     pub(crate) memory: &'a [String],
 }
@@ -319,6 +332,11 @@ impl<'a> Held<'a> {
         let (own, lost) = places_of(&path, &log.tree, &options.pins);
         let (pinned, _) = places_of(&path, &log.tree, &past.pins);
         let build = with_pins(options, own.into_iter().chain(pinned).collect());
+        if let Some(given) = past.given {
+            let mut chain = Chain::along(path, &log.tree, leaf)?;
+            chain.lay_given(given, &build.pins);
+            return Ok((Self::Laid(Box::new(chain)), build, lost));
+        }
         let epoch = past.checkpoint.as_deref().unwrap_or(ORIGINAL);
         let held = Self::along(path, log, leaf, Some(epoch), &build.pins)?;
         Ok((held, build, lost))

@@ -246,7 +246,7 @@ impl<S: Store> Keep<S> {
     }
 
     /// All records of a transcript with their keys, oldest first.
-    async fn noted(&self, transcript: &TranscriptId) -> Result<Vec<Record>, KeepError> {
+    pub(crate) async fn noted(&self, transcript: &TranscriptId) -> Result<Vec<Record>, KeepError> {
         let mut stored = self.scan_whole(&Scan::prefix(&keys::requests_of(transcript))).await?;
         stored.retain(|(key, _)| keys::request_seq(key).is_some());
         Ok(stored)
@@ -278,6 +278,7 @@ impl<S: Store> Keep<S> {
             messages: record.messages,
             pins: pins.iter().map(|id| MessageRef::Node(id.as_str().to_owned())).collect(),
             checkpoint: made_of.checkpoint.clone(),
+            given: None,
             memory: &made_of.memory,
         };
         let context = self.context_then(&record.node, &ContextOptions::from(params), &past).await?;
@@ -431,7 +432,7 @@ fn bare(value: &mut Value) {
     }
 }
 
-fn read<T: DeserializeOwned>(key: &str, bytes: &[u8]) -> Result<T, KeepError> {
+pub(crate) fn read<T: DeserializeOwned>(key: &str, bytes: &[u8]) -> Result<T, KeepError> {
     from_json(bytes).map_err(|error| corrupt(key, error.to_string()))
 }
 

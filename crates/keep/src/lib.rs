@@ -65,7 +65,9 @@ mod settings;
 mod simulate;
 pub mod traces;
 mod turns;
+mod variants;
 mod views;
+mod what_if;
 
 pub use error::KeepError;
 pub use host::{Host, Source};
@@ -74,7 +76,7 @@ pub use journal::{Rebuilt, SummaryRequest};
 pub use keep::{Keep, Options};
 pub use next::Coming;
 pub use records::LONGEST_KEY;
-pub use simulate::{Simulated, Simulation};
+pub use simulate::{Points, Simulated, Simulation};
 pub use threadkeep_archive::Format;
 pub use threadkeep_protocol as protocol;
 pub use threadkeep_protocol::{MemoryFilter, NewFact, Start};

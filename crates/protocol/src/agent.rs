@@ -9,8 +9,8 @@ use threadkeep_core::checkpoint::Strategy;
 use threadkeep_core::read::{self, BadRequest, Off, Plain, bad, maybe_object, maybe_whole, object, or_default};
 use threadkeep_provider::{Provider, ToolSchema};
 
-use super::ContextParams;
 use super::context::schema;
+use super::{ContextParams, SpendingLimit};
 
 /// The names of the built-in tools.
 pub const BUILT_IN: [&str; 7] =
@@ -42,6 +42,9 @@ pub struct AgentCall {
     /// When a turn is ended.
     #[serde(default, deserialize_with = "object")]
     pub limits: LimitsParams,
+    /// How much it may spend.
+    #[serde(default, deserialize_with = "maybe_object")]
+    pub spending_limit: Option<SpendingLimit>,
     /// Whether it carries on turns that were interrupted.
     #[serde(default, deserialize_with = "or_default")]
     pub resume: bool,

@@ -14,6 +14,7 @@ mod answer;
 mod append;
 mod compact;
 mod context;
+mod forecast;
 mod journal;
 mod mail;
 mod memory;
@@ -24,7 +25,9 @@ mod reply;
 mod request;
 mod search;
 mod settings;
+mod spending;
 mod vectors;
+mod what_if;
 
 pub use agent::{
     AgentCall, AgentEndpoint, AgentMessage, AgentModel, AgentTool, BUILT_IN, CompactionParams, LimitsParams, Summarizer,
@@ -42,6 +45,7 @@ pub use compact::{
 pub use context::{
     ContextOptions, ContextParams, Counting, RenderParams, Tool, TrimParams, Wanted, WantedParams, WhatIf, trim_options,
 };
+pub use forecast::{BranchComparison, Forecast, MessageDifference, PolicySide};
 pub use journal::{Cost, Costs, JournalRequest, MadeOf, Purpose, RequestRecord};
 pub use mail::{Body, ListMessages, Mail, MailFilter, MailRequest, Outgoing};
 pub use memory::{
@@ -53,5 +57,10 @@ pub use reply::{ContextReply, FitReply, Instead, MarkRun, limits_json, warning_j
 pub use request::{Inbound, Request, Start};
 pub use search::{Found, Hit, IndexProgress, SearchOptions, SearchParams, SearchReply, SearchRequest};
 pub use settings::{ContextSettings, JournalParams, SettingsRequest, SummarizerName, context_params};
+pub use spending::{SpendingLimit, SpendingSpan};
 pub use threadkeep_core::read::BadRequest;
 pub use vectors::{NewVectors, Place, ToEmbed, Vector};
+pub use what_if::{
+    SimulateParams, SimulatedCache, SimulatedCompaction, SimulatedDifference, SimulatedModel, SimulatedRequest,
+    SimulatedVariant, Simulations, WhatIfRequest,
+};

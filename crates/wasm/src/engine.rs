@@ -23,7 +23,7 @@ use crate::store::AnyStore;
 use crate::{manage, prompt, search, store};
 use threadkeep::protocol::{
     CompactionRequest, JournalRequest, MailRequest, MemoryRequest, PromptRequest, Request, SearchRequest,
-    SettingsRequest, Start,
+    SettingsRequest, Start, WhatIfRequest,
 };
 
 /// An open keep. Rejections are the JSON text of an `ErrorReply`.
@@ -76,6 +76,7 @@ impl Engine {
                 CompactionRequest::methods(),
                 SettingsRequest::methods(),
                 JournalRequest::methods(),
+                WhatIfRequest::methods(),
             ];
             if prompts.iter().any(|methods| methods.contains(&method.as_str())) {
                 return prompt::load().await?.answer(keep, method, params).await;

@@ -7,7 +7,7 @@ import { limited } from "../model/limits.js";
 import { Threadkeep } from "../threadkeep.js";
 import { isStandard, parametersOf, type StandardSchema } from "./schema.js";
 import type { Summarize } from "../compaction.js";
-import type { AgentCompaction, AgentLimits, BuiltInTool } from "../generated/agent.js";
+import type { AgentCompaction, AgentLimits, BuiltInTool, SpendingLimit } from "../generated/agent.js";
 import type { CompactionPolicy } from "../generated/compaction.js";
 import type { Budget, ContextOptions, Encoding } from "../generated/context.js";
 import type { MemoryOrigin } from "../generated/memory.js";
@@ -127,6 +127,11 @@ export interface AgentOptions<P extends Provider = Provider, Sdk extends boolean
   /** When a turn is ended. */
   limits?: AgentLimits;
   /**
+   * How much it may spend on its model, per turn or per day. A request that would exceed it is not sent: the turn ends with the code
+   * `spending-limit`. A model that has no price in the table needs one in `prices`.
+   */
+  spendingLimit?: SpendingLimit;
+  /**
    * Whether turns that a crash or a closed tab has interrupted go on by themselves, as soon as the agent is used; false without it. They
    * are sent to the model that the agent has now. Without it they wait for {@link Agent.resume}.
    */
@@ -223,6 +228,7 @@ export const OPTIONS = {
     return check.options(object(value, argument), argument, COMPACTION);
   },
   limits: (value: unknown, argument: string) => check.options(value, argument, LIMITS),
+  spendingLimit: object,
   resume: check.flag,
   rememberFrom: check.unchecked<readonly MemoryOrigin[]>,
 };
@@ -234,7 +240,7 @@ export type Checked = Omit<AgentOptions, "tools"> & { tools?: (readonly [string,
 
 /** The options as the engine takes them: `encoding` and `ofKeep` (when to compact) count where they do not say. @internal */
 export function params(options: Checked, encoding: Encoding, ofKeep: CompactionPolicy): string {
-  const { model, tools = [], systemPrompt, builtIn, compaction, limits, resume, rememberFrom } = options;
+  const { model, tools = [], systemPrompt, builtIn, compaction, limits, spendingLimit, resume, rememberFrom } = options;
   const provider = options.provider ?? model.provider ?? "openai-chat";
   const name = options.modelName ?? model.modelName ?? "model";
   const { model: _, ...kept } = ofKeep as Record<string, unknown>;
@@ -256,6 +262,7 @@ export function params(options: Checked, encoding: Encoding, ofKeep: CompactionP
     context,
     compaction: compaction === false ? false : figures,
     limits,
+    spendingLimit,
     resume,
     rememberFrom,
     service: options.keep instanceof Threadkeep ? undefined : true,

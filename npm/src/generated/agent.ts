@@ -3,7 +3,7 @@
 
 import type { CompactionStrategy } from "./compaction.js";
 import type { Mail } from "./mail.js";
-import type { ModelUsage } from "./provider.js";
+import type { ModelUsage, Price } from "./provider.js";
 
 /** The tools that every agent can have: of its mailbox, its memory, and for what its prompts had no room for. */
 export type BuiltInTool = "reply" | "send" | "listMessages" | "dismiss" | "searchMemory" | "readToolResult" | "remember";
@@ -178,6 +178,24 @@ export interface AgentLimits {
   calls?: number;
   /** The most bytes of one call's arguments; 4 MiB without it. */
   argumentBytes?: number;
+}
+
+/**
+ * How much an agent may spend on its model. Before a request is sent, its prompt is priced by its counted tokens, as if no cache had
+ * any of it. What the journal says was spent comes on top. If both are more than the limit, the request is not sent, and the turn
+ * ends with the code `spending-limit`. So does a turn whose settings switch the journal off.
+ *
+ * An answer has no price before it came, so the last one can exceed the limit. A summary by the agent's own model counts too: beyond
+ * the limit, the built-in rules summarise. A limit per turn stops a loop of tools; one per day stops all turns of the agent
+ * together, also after a restart.
+ */
+export interface SpendingLimit {
+  /** The most US dollars. */
+  dollars: number;
+  /** For what: a turn, or all turns of the agent on one day (UTC). */
+  per: "turn" | "day";
+  /** Prices of models, before those of the table. A model without a price needs one here. */
+  prices?: readonly Price[];
 }
 
 /** When an agent's histories are compacted, over what the keep was opened with, and how. */

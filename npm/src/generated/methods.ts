@@ -9,6 +9,7 @@ import type { Episode, EpisodeEdit, EpisodeFilter, Fact, FactEdit, FactFilter, N
 import type { ModelUsage, Price } from "./provider.js";
 import type { InboundMessage, RecentOptions } from "./request.js";
 import type { SearchParams } from "./search.js";
+import type { SimulateOptions } from "./what-if.js";
 
 /** The engine's methods, and what each takes. */
 export interface Methods {
@@ -258,6 +259,40 @@ export interface Methods {
   request: {
     /** Its id. */
     id: string;
+  };
+  simulate: {
+    /** A head's name or a node, for its chain. */
+    at: string;
+    /** What is tried. */
+    options?: SimulateOptions;
+  };
+  smallestBudget: {
+    /** The chain. */
+    at: string;
+    /** The node, or an alias of it. */
+    node: string;
+    /** How its prompt is built, over what is stored for the chain. */
+    options?: ContextOptions;
+  };
+  forecast: {
+    /** The chain. */
+    at: string;
+    /** How its prompt is built, over what is stored for the chain. */
+    options?: ContextOptions;
+  };
+  comparePolicies: {
+    /** The chain. */
+    at: string;
+    /** How its prompts are built, over what is stored for the chain. */
+    options?: ContextOptions;
+  };
+  compareBranches: {
+    /** The first chain. */
+    at: string;
+    /** The other one, of any transcript. */
+    other: string;
+    /** How both prompts are built, over what is stored for the first chain. */
+    options?: ContextOptions;
   };
   search: {
     /** Words, `"phrases"`, `begin*`, `-without`. */

@@ -12,6 +12,7 @@ import type { Checkpoint, Compaction, CompactionPolicy, CompactionReason, Epoch 
 import type { Context, ContextOptions, LedgerLine } from "../generated/context.js";
 import type { Provider } from "../generated/provider.js";
 import type { ToolInteraction } from "../generated/memory.js";
+import type { BranchComparison, Forecast, PolicySide } from "../generated/what-if.js";
 import type { Message } from "../message.js";
 import type { FormOf, FormOptions, PayloadForm } from "../payload.js";
 import { needEncoding } from "../vocabulary.js";
@@ -64,6 +65,75 @@ export abstract class Chain {
     const [answer, lines] = await this.#link.ask(json, (engine, bytes) => engine.call("context", bytes) as Promise<[string, LedgerLines]>);
     const { data } = JSON.parse(answer) as { data: Omit<Context<P, FormOf<M, Stream, Sdk>>, "ledger"> };
     return withLedger(data, lines);
+  }
+
+  /**
+   * The smallest `budget.maxTokens` at which all messages of a node are in the prompt, and the prompt is not over its budget. `null` if no
+   * budget in tokens brings them in: another limit is in the way, or a checkpoint covers them.
+   *
+   * @param nodeId a node of this chain, or an alias of it
+   * @param options those of {@link context}
+   * @throws ThreadkeepError `missing-node`, also if the node is not on the chain; as {@link context}
+   *
+   * @example
+   * ```ts
+   * const tokens = await keep.thread("ann-42").smallestBudget(node.id, { policy: "newest" });
+   * ```
+   */
+  async smallestBudget(nodeId: string, options?: ContextOptions): Promise<number | null> {
+    return this.#whatIf("smallestBudget", options, { node: check.id(nodeId, "nodeId") });
+  }
+
+  /**
+   * How the chain goes on at its own pace, the median tokens of its turns: which nodes lose messages with the next turn, how many turns fit
+   * before that, and after how many a compaction is due.
+   *
+   * @param options those of {@link context}
+   * @throws ThreadkeepError as {@link context}
+   *
+   * @example
+   * ```ts
+   * const { turnsThatFit, nextOut } = await keep.thread("ann-42").forecast({ budget: { maxTokens: 50_000 } });
+   * if (turnsThatFit === 0) console.log("The next turn pushes out", nextOut);
+   * ```
+   */
+  async forecast(options?: ContextOptions): Promise<Forecast> {
+    return this.#whatIf("forecast", options, {});
+  }
+
+  /**
+   * What both policies keep under the same options: messages, tokens, and the beginning that a provider's cache can serve.
+   *
+   * @param options those of {@link context}; `policy` has no effect
+   * @returns `stable`, then `newest`
+   * @throws ThreadkeepError as {@link context}
+   *
+   * @example
+   * ```ts
+   * const [stable, newest] = await keep.thread("ann-42").comparePolicies({ budget: { maxTokens: 50_000 } });
+   * console.log(newest.kept - stable.kept, "messages more, but", stable.sharedTokens, "tokens from the cache");
+   * ```
+   */
+  async comparePolicies(options?: ContextOptions): Promise<[stable: PolicySide, newest: PolicySide]> {
+    return this.#whatIf("comparePolicies", options, {});
+  }
+
+  /**
+   * How this chain differs from another one, of the same transcript or not: their messages, and their prompts. A message that both have is
+   * never listed, wherever it stands. Both prompts have the settings of this chain.
+   *
+   * @param other a thread's name or a node's id
+   * @param options those of {@link context}
+   * @throws ThreadkeepError `missing-node`; as {@link context}
+   *
+   * @example
+   * ```ts
+   * const { messages, prompts } = await keep.thread("ann-42").compareBranches("ann-42-retry", { provider: "anthropic" });
+   * console.log(messages.shared, messages.onlyHere, messages.onlyThere, prompts.beginAlike);
+   * ```
+   */
+  async compareBranches(other: string, options?: ContextOptions): Promise<BranchComparison> {
+    return this.#whatIf("compareBranches", options, { other: check.id(other, "other") });
   }
 
   /**
@@ -216,6 +286,23 @@ export abstract class Chain {
     check.text(query, "query");
     const branch = await this.end();
     return branch === null ? hitsOf([], []) : search(this.#link, query, { ...how, branch });
+  }
+
+  /** A what-if with the options of a prompt. */
+  async #whatIf<T, M extends "smallestBudget" | "forecast" | "comparePolicies" | "compareBranches">(
+    method: M,
+    options: ContextOptions | undefined,
+    more: Record<string, string>,
+  ): Promise<T> {
+    const { encoding: usual } = this.#link;
+    const given: unknown = check.reading("options", () => {
+      if (options === undefined) return { encoding: usual };
+      return check.isObject(options) ? { ...options, encoding: options.encoding ?? usual } : options;
+    });
+    // Written down before anything is waited for.
+    const written = JSON.parse(check.optionsJson(given)) as ContextOptions;
+    await needEncoding((given as ContextOptions).encoding);
+    return this.#link.callWith("prompts", method, { at: this.#at, ...more, options: written } as never);
   }
 
   /** A request about this chain that needs the part of the module for prompts. */

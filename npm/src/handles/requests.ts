@@ -2,9 +2,11 @@
 
 import * as check from "../check.js";
 import type { Link } from "../link.js";
-import type { Context, ContextOptions } from "../generated/context.js";
+import type { Context, ContextOptions, Encoding } from "../generated/context.js";
 import type { Costs, RequestRecord } from "../generated/journal.js";
 import type { Price, Provider } from "../generated/provider.js";
+import type { SimulateOptions, Simulation } from "../generated/what-if.js";
+import { needEncoding } from "../vocabulary.js";
 
 /** A request as it was sent, made again. */
 export interface SentRequest {
@@ -79,6 +81,39 @@ export class Requests {
   }
 
   /**
+   * Replays a chain: for each answer in it, the request that other policies, budgets, models and compactions would have sent. It compares
+   * their tokens, cache reads and dollars. Nothing is stored or sent.
+   *
+   * A provider's cache has the beginning of the request before, if that is long enough and not too old. The rule is that of the variant's
+   * provider for its model; the option `cache` overrides it. An answer is as long as it was. The built-in rules summarise the
+   * history, so compactions ask no model. Each variant builds all prompts of the chain.
+   *
+   * @param at a thread's name or a node's id, for its chain
+   * @param options what is tried: each combination of the lists is a variant
+   * @returns the variants; `beyondFirst` of each is what it costs beyond the first one, in dollars and in tokens
+   * @throws ThreadkeepError `bad-request`, also for an empty list and for more than 64 variants; `missing-node`; `init-failed` if the
+   * vocabulary cannot be had; the storage's codes
+   *
+   * @example
+   * ```ts
+   * const { variants } = await keep.requests.simulate("ann-42", {
+   *   policies: ["stable", "newest"],
+   *   budgets: [{ maxTokens: 50_000 }, { maxTokens: 150_000 }],
+   *   models: [{ provider: "anthropic", model: "claude-sonnet-4-6" }],
+   *   compaction: [false, { aboveTokens: 40_000 }],
+   * });
+   * for (const { policy, budget, cost, beyondFirst } of variants) console.log(policy, budget.maxTokens, cost.dollars, beyondFirst.dollars);
+   * ```
+   */
+  async simulate(at: string, options?: SimulateOptions): Promise<Simulation> {
+    const place = check.id(at, "at");
+    const given = check.reading("options", () => withEncoding(options, this.#link.encoding));
+    const json = check.optionsJson(given);
+    await needEncoding(check.isObject(given) ? (given as SimulateOptions).context?.encoding : undefined);
+    return this.#link.callWith("prompts", "simulate", { at: place, options: JSON.parse(json) as SimulateOptions });
+  }
+
+  /**
    * A request as it was sent, with its ledger.
    *
    * @param id its id, of {@link list} or of an agent's event `asked`
@@ -93,4 +128,12 @@ export class Requests {
   async get(id: string): Promise<SentRequest> {
     return this.#link.callWith("prompts", "request", { id: check.text(id, "id") });
   }
+}
+
+/** Options whose prompts count tokens as the keep does, unless they say how. Wrong ones are left to the engine. */
+function withEncoding(options: unknown, usual: Encoding): unknown {
+  if (options === undefined) return { context: { encoding: usual } };
+  if (!check.isObject(options)) return options;
+  const context = options["context"] ?? {};
+  return { ...options, context: check.isObject(context) ? { ...context, encoding: context["encoding"] ?? usual } : context };
 }

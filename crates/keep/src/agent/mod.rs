@@ -67,6 +67,7 @@ mod options;
 mod remember;
 mod schema;
 mod service;
+mod spending;
 mod spoken;
 mod state;
 mod steps;

@@ -10,7 +10,7 @@ use threadkeep_core::read::Off;
 use threadkeep_provider::ToolSchema;
 
 use crate::compact::CompactOptions;
-use crate::protocol::ContextParams;
+use crate::protocol::{ContextParams, SpendingLimit};
 
 /// A tool's answer: text or any JSON. An error is words for the model.
 pub type ToolAnswer<'a> = Pin<Box<dyn Future<Output = Result<Value, String>> + 'a>>;
@@ -98,6 +98,8 @@ pub struct AgentOptions {
     pub compact: Option<Off<CompactOptions>>,
     /// When a turn is ended.
     pub limits: TurnLimits,
+    /// How much it may spend; any amount without it.
+    pub spending: Option<SpendingLimit>,
     /// Whether [`Agent::catch_up`](super::Agent::catch_up) carries on turns that were interrupted. Without it they wait for
     /// [`Agent::resume`](super::Agent::resume): a model that was chosen since then is sent nothing that nobody asked for.
     pub resume: bool,
@@ -118,6 +120,7 @@ impl AgentOptions {
             policy: PolicyOptions::default(),
             compact: None,
             limits: TurnLimits::default(),
+            spending: None,
             resume: false,
             remember_from: RememberFrom::default(),
         }

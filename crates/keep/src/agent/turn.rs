@@ -28,6 +28,8 @@ use crate::protocol::{ContextReply, NodeInfo};
 const CANCELLED: &str = "cancelled";
 /// The code of one that says that a limit was reached.
 const LIMIT: &str = "limit";
+/// The code of one that says that the spending limit was reached.
+const SPENDING: &str = "spending-limit";
 
 /// The tag of an answer that the limit on its tokens has cut off.
 const CUT_OFF: &str = "cut-off";
@@ -62,7 +64,7 @@ pub(super) struct Turn<'a, S: Store> {
     resumed: bool,
     pub(super) cancel: Cancel,
     heard: Heard<'a>,
-    began: i64,
+    pub(super) began: i64,
     /// What the provider counted so far.
     usage: Cell<Option<Usage>>,
     /// The request whose answer is awaited, as the journal has it.
@@ -218,6 +220,9 @@ impl<'a, S: Store> Turn<'a, S> {
             );
             return self.fail("over-budget", reason, Message::assistant("")).await;
         }
+        if let Some(reason) = self.over_spending(prompt.figures.tokens, how.journal.is_some()).await? {
+            return self.fail(SPENDING, reason, Message::assistant("")).await;
+        }
         let dialect = self.agent.model.dialect();
         let body = body_of(dialect.as_ref(), &prompt);
         let request = self.note(&how, &prompt, dialect, &body).await?;
@@ -334,7 +339,8 @@ impl<'a, S: Store> Turn<'a, S> {
     async fn compact(&self, how: &How) -> Result<bool, KeepError> {
         let Some(options) = &how.compact else { return Ok(false) };
         self.tell(AgentEvent::Compacting { node: self.node.clone() });
-        let done = self.agent.memory.compact(&self.node, options, self.summariser(how)).await;
+        let by = self.noting(self.affordable(options, how).await?, how);
+        let done = self.agent.memory.compact(&self.node, options, by).await;
         let node = self.node.clone();
         let (checkpoint, (tokens_before, tokens_after), error) = match done {
             Ok(done) => (done.checkpoint.map(|made| made.id), (done.tokens_before, done.tokens_after), None),
@@ -350,9 +356,8 @@ impl<'a, S: Store> Turn<'a, S> {
         Ok(made)
     }
 
-    /// Who summarises, with its requests in the journal if the settings want that.
-    fn summariser(&self, how: &How) -> By {
-        let by = how.by.clone();
+    /// A summariser with its requests in the journal, if the settings want that.
+    fn noting(&self, by: By, how: &How) -> By {
         let Some(days) = how.journal else { return by };
         by.noting(Noting {
             memory: Rc::clone(&self.agent.memory),
@@ -403,7 +408,7 @@ impl<'a, S: Store> Turn<'a, S> {
         let outcome = match &failure {
             None => Outcome::Answered,
             Some((CANCELLED, _)) => Outcome::Cancelled,
-            Some((LIMIT, _)) => Outcome::Limited,
+            Some((LIMIT | SPENDING, _)) => Outcome::Limited,
             Some(_) => Outcome::Failed,
         };
         // Another agent gets what is meant for it, with `reply`: two that answered each other's last words would never end.

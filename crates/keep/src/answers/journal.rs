@@ -47,6 +47,6 @@ impl Rebuilt {
 }
 
 /// A value by way of its text, in which it is stored: a second writer for the same types would weigh two kilobytes.
-fn written(value: &impl Serialize) -> Result<Value, KeepError> {
+pub(super) fn written(value: &impl Serialize) -> Result<Value, KeepError> {
     from_json(&to_json(value)?).map_err(|error| StoreError::Other(error.to_string()).into())
 }

@@ -8,6 +8,7 @@ mod mail;
 mod memory;
 mod search;
 mod settings;
+mod what_if;
 
 use threadkeep_store::Store;
 

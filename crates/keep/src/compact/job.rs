@@ -53,11 +53,13 @@ pub(super) struct Job {
 
 impl<S: Store> Keep<S> {
     /// Chooses what is to be done, and takes it out of the transcript; gives what names the chain's content too.
+    /// `given` takes the place of the stored checkpoints: another one, or none.
     pub(super) async fn job(
         &self,
         place: &Place,
         at: &str,
         options: &CompactOptions,
+        given: Option<Option<&Checkpoint>>,
         counter: &dyn Counter,
     ) -> Result<(Option<Job>, String), KeepError> {
         let chosen = options.chosen();
@@ -66,7 +68,10 @@ impl<S: Store> Keep<S> {
             let (pins, _) = chain.pins(&log.tree, &options.pins);
             let build = Options { provider: options.provider, pins: pins.clone(), live: true, ..Default::default() };
             let content = content(&place.leaf, chain.items.len());
-            let before = chain.lay(&log.tree, None, &pins)?;
+            let before = match given {
+                None => chain.lay(&log.tree, None, &pins)?,
+                Some(given) => given.inspect(|given| chain.lay_given(given, &pins)),
+            };
             let prepared = {
                 let cache = &mut *self.inner.prompts.borrow_mut();
                 chain.prepared(cache, log, &build, options.encoding, counter)

@@ -7,6 +7,7 @@
 
 mod cancel;
 mod epochs;
+mod imagined;
 mod job;
 mod model;
 mod record;
@@ -149,7 +150,7 @@ impl<S: Store> Keep<S> {
         let counter = self.counter(options.encoding)?;
         let place = self.request_place(at).await?;
         options.go_on()?;
-        let (job, content) = self.job(&place, at, options, counter.as_ref()).await?;
+        let (job, content) = self.job(&place, at, options, None, counter.as_ref()).await?;
         let Some(job) = job else {
             if !options.preview {
                 self.settle_request(&place.key, &content).await?;

@@ -43,10 +43,12 @@ mod search;
 mod settings;
 mod side_by_side;
 mod simulate;
+mod spending;
 mod store_surface;
 mod summarisers;
 mod two_writers;
 mod unified_log;
+mod what_if;
 
 use std::cell::Cell;
 use std::rc::Rc;

@@ -18,7 +18,7 @@ fn options(options: serde_json::Value) -> ContextOptions {
 async fn as_it_was(keep: &Keep<MemoryStore>, id: &str, cache: Option<CacheRule>) -> Vec<Simulated> {
     let leaf = keep.outline(&threadkeep_core::TranscriptId::new(id).unwrap(), None).await.unwrap().leaf;
     let options = options(json!({"provider": "anthropic", "encoding": "estimate"}));
-    let mut simulation = Simulation { options, cache, beside: 0 };
+    let mut simulation = Simulation { options, cache, ..Simulation::default() };
     let alone = keep.simulate(leaf.as_str(), &simulation).await.unwrap();
     let Some(first) = alone.iter().find(|it| it.reported.is_some()) else { return Vec::new() };
     let said = first.reported.map_or(0, |usage| usage.prompt_tokens);
@@ -101,7 +101,7 @@ fn a_stable_cut_is_cheaper_than_a_sliding_one() {
         let replay = async |policy: &str, cache| {
             let options = options(json!({"provider": "anthropic", "encoding": "estimate",
                 "budget": {"maxTokens": 3000}, "policy": policy}));
-            keep.simulate(leaf.as_str(), &Simulation { options, cache, beside: 0 }).await.unwrap()
+            keep.simulate(leaf.as_str(), &Simulation { options, cache, ..Simulation::default() }).await.unwrap()
         };
         let dollars = |all: &[Simulated]| all.iter().map(|it| price.cost(&it.usage)).sum::<f64>();
         let read = |all: &[Simulated]| all.iter().filter_map(|it| it.usage.cached_tokens).sum::<u64>();
@@ -145,7 +145,8 @@ fn a_long_pause_costs_the_cache() {
         let options = options(json!({"provider": "anthropic", "encoding": "estimate"}));
         let found = async |hour| {
             let cache = CacheRule::of(Provider::Anthropic, "claude-sonnet-4-6", hour);
-            let all = keep.simulate(leaf.as_str(), &Simulation { options: options.clone(), cache, beside: 0 }).await;
+            let simulation = Simulation { options: options.clone(), cache, ..Simulation::default() };
+            let all = keep.simulate(leaf.as_str(), &simulation).await;
             all.unwrap().iter().map(|it| it.usage.cached_tokens.unwrap() > 0).collect::<Vec<_>>()
         };
         assert_eq!(found(false).await, [false, true, false, true]);

@@ -321,6 +321,7 @@ pub(super) fn make(
     let (name, provider, endpoint) =
         call.model.map(|model| (model.name, model.provider, model.endpoint)).unwrap_or_default();
     let (name, provider) = (name.unwrap_or_default(), provider.unwrap_or_default());
+    options.check_spending(&name).map_err(bad_request)?;
     let dialect = dialect(&name, provider, endpoint);
     let model = Rc::new(JsModel { host: Rc::clone(&host), name, provider, dialect });
     let repeatable = call.tools.iter().filter(|tool| tool.repeatable).map(|tool| tool.schema.name.clone()).collect();

@@ -9,7 +9,7 @@ use threadkeep::agent::{Memory, Own, ToolAnswer};
 use threadkeep::compact::{Cancel, CompactOptions, Extractive, ModelSummariser, Summariser};
 use threadkeep::protocol::{
     BadRequest, CompactCall, CompactionRequest, Counting, JournalRequest, MemoryRequest, PromptRequest,
-    SettingsRequest, trim_options,
+    SettingsRequest, WhatIfRequest, trim_options,
 };
 use threadkeep::{Keep, KeepError};
 use threadkeep_context::compress::CompressError;
@@ -100,6 +100,10 @@ impl Prompts for Part {
             if JournalRequest::methods().contains(&method) {
                 let request = JournalRequest::read(method, &params).map_err(bad_request)?;
                 return Ok(data(Box::pin(keep.journal(request)).await.map_err(|error| keep_error(&error))?));
+            }
+            if WhatIfRequest::methods().contains(&method) {
+                let request = WhatIfRequest::read(method, &params).map_err(bad_request)?;
+                return Ok(data(Box::pin(keep.what_if(request)).await.map_err(|error| keep_error(&error))?));
             }
             let request = PromptRequest::read(method, &params).map_err(bad_request)?;
             drop(params);
