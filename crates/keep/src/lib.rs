@@ -28,6 +28,7 @@
 
 pub mod agent;
 mod answers;
+mod case;
 pub mod compact;
 mod context;
 mod costs;
@@ -66,6 +67,7 @@ pub mod traces;
 mod turns;
 mod views;
 
+pub use case::replay_case;
 pub use error::KeepError;
 pub use host::{Host, Source};
 pub use import::Verdict;
