@@ -5,6 +5,7 @@ import * as check from "./check.js";
 import { badArgument } from "./errors.js";
 import { need, now } from "./runtime.js";
 import type { Compressed, CompressOptions, Encoding, Rendered, RenderOptions, Validation } from "./generated/context.js";
+import type { CaseReplay } from "./generated/journal.js";
 import type { Provider } from "./generated/provider.js";
 import type { CodeTurn, MessageInput } from "./message.js";
 import type { FormOf, Payload } from "./payload.js";
@@ -114,4 +115,34 @@ export async function validate(input: readonly object[] | Payload | object, prov
   const json = check.json(input, "input");
   await need("prompts");
   return JSON.parse(now((wasm) => wasm.validate(json, provider))) as Validation;
+}
+
+/**
+ * Makes the prompt of a case file again, without a keep, and compares it with the one in the file. The first difference has its path and both
+ * values. A file whose prompt is the same, but which was changed elsewhere, differs in its `hash`.
+ *
+ * @param file the text of a case file, of `keep.requests.caseFile`
+ * @throws ThreadkeepError `bad-request` for a file that is no case, or of a newer version; `init-failed` when the module or the vocabulary cannot
+ * be had
+ *
+ * @example
+ * ```ts
+ * const { equal, difference } = await replayCase(await keep.requests.caseFile(id));
+ * if (!equal) console.log(difference?.path, difference?.recorded, difference?.rebuilt);
+ * ```
+ */
+export async function replayCase(file: string): Promise<CaseReplay> {
+  const text = check.text(file, "file");
+  await needEncoding(encodingOf(text));
+  return JSON.parse(now((wasm) => wasm.replayCase(text))) as CaseReplay;
+}
+
+/** How a case file was counted. What is no case file is left to the module, which says why. */
+function encodingOf(file: string): unknown {
+  try {
+    const { options } = JSON.parse(file) as { options?: { encoding?: unknown } };
+    return options?.encoding ?? "o200k_base";
+  } catch {
+    return "estimate";
+  }
 }

@@ -21,7 +21,7 @@ export { connect, type ConnectedModel } from "./connect.js";
 export { forAiSdk, type AiSdkMessage, type AiSdkRequest, type AiSdkUserPart } from "./model/aisdk.js";
 export { mailText } from "./mail.js";
 export { chromeModel, chromeSummarizer, type ChromeModel, type ChromeModelOptions, type ChromeSummarizer, type ChromeSummarizerOptions } from "./chrome.js";
-export { compressHistory, countTokens, render, validate } from "./prompts.js";
+export { compressHistory, countTokens, render, replayCase, validate } from "./prompts.js";
 export { trimMessages } from "./trim.js";
 export { loadVocabulary, type VocabularyName } from "./vocabulary.js";
 export type { Embed, EmbedOptions, EmbedProgress } from "./embed.js";

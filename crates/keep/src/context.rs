@@ -384,6 +384,44 @@ impl<'a> Held<'a> {
     }
 }
 
+/// The prompt of a chain in a log: of the whole chain now, or of what there was of it. It reads no store.
+pub(crate) fn prompt_in(
+    cache: &mut PromptCache,
+    log: &Log,
+    leaf: &MessageId,
+    options: &ContextOptions,
+    memory: Found,
+    past: Option<&Past<'_>>,
+    counter: &dyn Counter,
+) -> Result<ContextReply, KeepError> {
+    let recalled = memory.marks();
+    let (held, mut build, lost) = match past {
+        None => Held::new(cache, log, leaf, options)?,
+        Some(past) => Held::then(cache, log, leaf, options, past)?,
+    };
+    let (laid, comes) = held.over();
+    let whole = held.path().end();
+    let start = log.tree.get(leaf).and_then(|placed| held.path().range(placed.seq)).map_or(0, |(start, _)| start);
+    let end = past.map_or(whole, |past| held.path().end_before(whole.messages.min(start + past.messages)));
+    held.with(log, end.messages, |history| {
+        let by = (options.encoding, counter);
+        let prepared = cache.prepared(log, (held.path(), end), history, (&laid, comes), build.preparing(), by);
+        let left_out = memory.enter(&prepared, history, &mut build, options, counter);
+        let mut prompt = prepared.prompt(history, &build, &options.render, counter);
+        if lost > 0 {
+            prompt.warnings.push(option("pins", "a pin is at no message of this chain", lost));
+        }
+        if left_out > 0 {
+            let words = "remembered records are left out: memory has a quarter of the budget, or memory.maxTokens";
+            prompt.warnings.push(option("memory", words, left_out));
+        }
+        let mut reply = ContextReply::from(prompt);
+        reply.checkpoint = Some(laid.checkpoint.clone()).filter(|id| !id.is_empty());
+        reply.recalled = recalled;
+        Ok(reply)
+    })
+}
+
 impl<S: Store> Keep<S> {
     /// Loads a vocabulary: the asset `o200k_base.gz` or `cl100k_base.gz`, unpacked. Loading it again does nothing.
     ///
@@ -454,9 +492,11 @@ impl<S: Store> Keep<S> {
         past: Option<&Past<'_>>,
     ) -> Result<ContextReply, KeepError> {
         let counter = self.counter(options.encoding)?;
-        let make =
-            |log: &Log| prompt(&mut self.inner.prompts.borrow_mut(), log, leaf, options, memory, past, &*counter);
-        self.glance(transcript, make).await
+        let reply = self.glance(transcript, |log| {
+            let cache = &mut *self.inner.prompts.borrow_mut();
+            prompt_in(cache, log, leaf, options, memory, past, counter.as_ref())
+        });
+        reply.await
     }
 
     /// What a budget keeps of a chain, without putting the prompt together: for a slider that is being dragged. The options
@@ -612,6 +652,11 @@ impl<S: Store> Keep<S> {
     /// What of these remembered records is still there, in their order.
     async fn remembered_then(&self, options: &ContextOptions, marks: &[String]) -> Result<Found, KeepError> {
         let Some(wanted) = &options.memory else { return Ok(Found::default()) };
+        Ok(Found::of(self.bundle_then(marks).await?, wanted))
+    }
+
+    /// The remembered records of these marks that are still there, in their order.
+    pub(crate) async fn bundle_then(&self, marks: &[String]) -> Result<MemoryBundle, KeepError> {
         let mut bundle = MemoryBundle::default();
         if !marks.is_empty() {
             let known = self.memories().await?;
@@ -620,7 +665,7 @@ impl<S: Store> Keep<S> {
             bundle.episodes = marks.iter().filter_map(|mark| Some((*episodes.get(mark)?).clone())).collect();
             bundle.facts = marks.iter().filter_map(|mark| Some((*facts.get(mark)?).clone())).collect();
         }
-        Ok(Found::of(bundle, wanted))
+        Ok(bundle)
     }
 
     /// Reads a transcript that was just found, without asking the store again.
@@ -675,7 +720,7 @@ pub(crate) struct Found {
 }
 
 impl Found {
-    fn of(bundle: MemoryBundle, wanted: &Wanted) -> Self {
+    pub(crate) fn of(bundle: MemoryBundle, wanted: &Wanted) -> Self {
         let text = wanted.text.clone().filter(|text| !text.trim().is_empty());
         Self { bundle, text, most: wanted.max_tokens }
     }
@@ -761,44 +806,6 @@ fn budget(recent: &Recent) -> Budget {
         max_tokens: recent.max_tokens.map(u64::from),
         ..Budget::default()
     }
-}
-
-/// The prompt of the chain that ends at a leaf, with this memory: of the whole chain now, or of what there was of it.
-pub(crate) fn prompt(
-    cache: &mut PromptCache,
-    log: &Log,
-    leaf: &MessageId,
-    options: &ContextOptions,
-    memory: Found,
-    past: Option<&Past>,
-    counter: &dyn Counter,
-) -> Result<ContextReply, KeepError> {
-    let recalled = memory.marks();
-    let (held, mut build, lost) = match past {
-        None => Held::new(cache, log, leaf, options)?,
-        Some(past) => Held::then(cache, log, leaf, options, past)?,
-    };
-    let (laid, comes) = held.over();
-    let whole = held.path().end();
-    let start = log.tree.get(leaf).and_then(|placed| held.path().range(placed.seq)).map_or(0, |(start, _)| start);
-    let end = past.map_or(whole, |past| held.path().end_before(whole.messages.min(start + past.messages)));
-    held.with(log, end.messages, |history| {
-        let by = (options.encoding, counter);
-        let prepared = cache.prepared(log, (held.path(), end), history, (&laid, comes), build.preparing(), by);
-        let left_out = memory.enter(&prepared, history, &mut build, options, counter);
-        let mut prompt = prepared.prompt(history, &build, &options.render, counter);
-        if lost > 0 {
-            prompt.warnings.push(option("pins", "a pin is at no message of this chain", lost));
-        }
-        if left_out > 0 {
-            let words = "remembered records are left out: memory has a quarter of the budget, or memory.maxTokens";
-            prompt.warnings.push(option("memory", words, left_out));
-        }
-        let mut reply = ContextReply::from(prompt);
-        reply.checkpoint = Some(laid.checkpoint.clone()).filter(|id| !id.is_empty());
-        reply.recalled = recalled;
-        Ok(reply)
-    })
 }
 
 /// What became of each message, in the order of the chain.

@@ -74,6 +74,16 @@ struct Common {
     dialect: Option<Dialect>,
 }
 
+/// What the journal has of a request that can be made again.
+pub(crate) struct NotedRequest {
+    pub(crate) record: RequestRecord,
+    /// All of its options.
+    pub(crate) options: Value,
+    /// What was pinned.
+    pub(crate) pins: Vec<MessageId>,
+    pub(crate) dialect: Option<Dialect>,
+}
+
 /// A request as it was sent, made again.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Rebuilt {
@@ -257,23 +267,9 @@ impl<S: Store> Keep<S> {
     /// # Errors
     /// `bad-request` for an id of no request; `vocabulary-missing`; `corrupt`; the store's.
     pub async fn request(&self, id: &str) -> Result<Rebuilt, KeepError> {
-        let (key, mut record) = self.found(id).await?;
-        record.cost = cost(&record, &[]);
-        let transcript = &record.transcript;
-        if record.purpose.is_some() {
-            return Err(not_kept("names a request of a compaction: its body is not kept"));
-        }
-        let made_of = record.made_of.as_ref().ok_or_else(|| corrupt(&key, "it does not say of what".to_owned()))?;
-        let key = keys::request_options(transcript, day(record.sent_at), &made_of.options);
-        let common: Option<Vec<u8>> = self.inner.store.get(&key).await?;
-        let lost = || corrupt(&key, "the options of a request are missing".to_owned());
-        let Common { mut options, pins, dialect } = read(&key, &common.ok_or_else(lost)?)?;
-        if let (Some(text), Some(memory)) =
-            (&made_of.memory_text, options.get_mut("memory").and_then(Value::as_object_mut))
-        {
-            memory.insert("text".to_owned(), text.as_str().into());
-        }
-        let params = context_params(options.clone()).map_err(|error| corrupt(&key, error.to_string()))?;
+        let NotedRequest { record, options, pins, dialect } = self.noted_request(id).await?;
+        let made_of = record.made_of.as_ref().ok_or_else(unknown)?;
+        let params = context_params(options.clone()).map_err(|error| corrupt(id, error.to_string()))?;
         let past = Past {
             messages: record.messages,
             pins: pins.iter().map(|id| MessageRef::Node(id.as_str().to_owned())).collect(),
@@ -290,6 +286,26 @@ impl<S: Store> Keep<S> {
             false => Some("history"),
         };
         Ok(Rebuilt { record, options, pins, context, body, differs })
+    }
+
+    /// What the journal has of a request that can be made again.
+    pub(crate) async fn noted_request(&self, id: &str) -> Result<NotedRequest, KeepError> {
+        let (key, mut record) = self.found(id).await?;
+        record.cost = cost(&record, &[]);
+        if record.purpose.is_some() {
+            return Err(not_kept("names a request of a compaction: its body is not kept"));
+        }
+        let made_of = record.made_of.as_ref().ok_or_else(|| corrupt(&key, "it does not say of what".to_owned()))?;
+        let key = keys::request_options(&record.transcript, day(record.sent_at), &made_of.options);
+        let common: Option<Vec<u8>> = self.inner.store.get(&key).await?;
+        let lost = || corrupt(&key, "the options of a request are missing".to_owned());
+        let Common { mut options, pins, dialect } = read(&key, &common.ok_or_else(lost)?)?;
+        if let (Some(text), Some(memory)) =
+            (&made_of.memory_text, options.get_mut("memory").and_then(Value::as_object_mut))
+        {
+            memory.insert("text".to_owned(), text.as_str().into());
+        }
+        Ok(NotedRequest { record, options, pins, dialect })
     }
 
     /// A request's key and what is kept of it.
@@ -398,7 +414,7 @@ fn unknown() -> BadRequest {
 }
 
 /// Who makes prompts: another version may make others of the same.
-const VERSION: &str = env!("CARGO_PKG_VERSION");
+pub(crate) const VERSION: &str = env!("CARGO_PKG_VERSION");
 
 /// Whether settings want requests to be noted, and for how many days.
 pub(crate) fn journal_days(settings: &crate::protocol::ContextSettings) -> Option<Option<u32>> {
@@ -413,12 +429,12 @@ fn day(millis: i64) -> u64 {
     u64::try_from(millis / DAY).unwrap_or_default()
 }
 
-fn hex(bytes: &[u8]) -> String {
+pub(crate) fn hex(bytes: &[u8]) -> String {
     Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 /// Options as JSON, without those that say nothing.
-fn own_options(params: &ContextParams) -> Result<Value, KeepError> {
+pub(crate) fn own_options(params: &ContextParams) -> Result<Value, KeepError> {
     let mut options: Value = from_json(&to_json(params)?).map_err(|error| corrupt("options", error.to_string()))?;
     bare(&mut options);
     Ok(options)

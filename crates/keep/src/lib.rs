@@ -28,6 +28,7 @@
 
 pub mod agent;
 mod answers;
+mod case;
 pub mod compact;
 mod context;
 mod costs;
@@ -69,6 +70,7 @@ mod variants;
 mod views;
 mod what_if;
 
+pub use case::replay_case;
 pub use error::KeepError;
 pub use host::{Host, Source};
 pub use import::Verdict;

@@ -4,7 +4,7 @@
 use threadkeep_core::{Entry, Message, MessageId, Node};
 use threadkeep_store::{Commit, Store};
 
-use crate::context::{Found, newest_said, prompt};
+use crate::context::{Found, newest_said, prompt_in};
 use crate::draft::settle_draft;
 use crate::log::Log;
 use crate::protocol::{ContextOptions, ContextReply};
@@ -57,7 +57,7 @@ impl<S: Store> Keep<S> {
         };
         // The cache would have chains of nodes that never come.
         let mut cache = self.inner.prompts.borrow().clone();
-        prompt(&mut cache, &log, &leaf, options, memory, None, &*counter)
+        prompt_in(&mut cache, &log, &leaf, options, memory, None, &*counter)
     }
 }
 

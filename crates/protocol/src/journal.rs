@@ -1,9 +1,11 @@
 //! The journal: which requests were sent to models, what they were made of, and what the providers counted.
 
 use serde::{Deserialize, Serialize};
-use threadkeep_core::read::{self, BadRequest};
+use threadkeep_core::read::{self, BadRequest, object};
 use threadkeep_core::{MessageId, TranscriptId};
 use threadkeep_provider::{Price, Provider, Usage};
+
+use super::{ContextParams, Redaction};
 
 /// One request about the journal.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
@@ -30,6 +32,28 @@ pub enum JournalRequest {
     Request {
         /// Its id.
         id: String,
+    },
+    /// A request with everything that it was made of, as one file. → text
+    CaseFile {
+        /// The request's id.
+        id: String,
+        /// What the file hides, beside secrets.
+        #[serde(default, deserialize_with = "object")]
+        #[cfg_attr(feature = "ts", ts(as = "Option<_>"))]
+        redact: Redaction,
+    },
+    /// A chain's prompt with everything that it is made of, as one file. → text
+    CaseOf {
+        /// The chain: a head's name or a node.
+        at: String,
+        /// How it is built, over what is stored for the chain.
+        #[serde(default, deserialize_with = "object")]
+        #[cfg_attr(feature = "ts", ts(as = "Option<ContextParams>"))]
+        options: Box<ContextParams>,
+        /// What the file hides, beside secrets.
+        #[serde(default, deserialize_with = "object")]
+        #[cfg_attr(feature = "ts", ts(as = "Option<_>"))]
+        redact: Redaction,
     },
 }
 

@@ -12,6 +12,7 @@ mod agent;
 mod agent_event;
 mod answer;
 mod append;
+mod case;
 mod compact;
 mod context;
 mod forecast;
@@ -38,6 +39,7 @@ pub use answer::{
     Row, Skipped, Stats, TranscriptInfo, TreeNode,
 };
 pub use append::Appended;
+pub use case::{CASE_VERSION, CaseDifference, CaseFile, CaseReplay, RedactedTexts, Redaction};
 pub use compact::{
     CheckpointInfo, CompactCall, CompactionReply, CompactionRequest, EpochReply, Places, PolicyParams, StoredMessage,
     WouldSend,

@@ -94,6 +94,10 @@ pub(crate) fn files() -> Vec<File> {
                 answer::<protocol::MadeOf>(),
                 answer::<protocol::Purpose>(),
                 answer::<protocol::RequestRecord>(),
+                option::<protocol::Redaction>(),
+                option::<protocol::RedactedTexts>(),
+                answer::<protocol::CaseDifference>(),
+                answer::<protocol::CaseReplay>(),
             ],
         ),
         file(

@@ -36,6 +36,7 @@ pub(crate) trait Prompts {
     fn compress_history(&self, turns: &str, options: &str) -> Result<String, JsValue>;
     fn render(&self, list: &str, provider: &str, options: &str) -> Result<String, JsValue>;
     fn validate(&self, value: &str, provider: &str) -> Result<String, JsValue>;
+    fn replay_case(&self, file: &str) -> Result<String, JsValue>;
     fn trimmer(&self, options: &str) -> Result<Box<dyn Trim>, JsValue>;
 }
 
@@ -129,6 +130,12 @@ pub fn render(list: &str, provider: &str, options: &str) -> Result<String, JsVal
 #[wasm_bindgen]
 pub fn validate(value: &str, provider: &str) -> Result<String, JsValue> {
     part()?.validate(value, provider)
+}
+
+/// Makes the prompt of a case file again. → JSON text of a `CaseReplay`
+#[wasm_bindgen(js_name = replayCase)]
+pub fn replay_case(file: &str) -> Result<String, JsValue> {
+    part()?.replay_case(file)
 }
 
 /// A list of messages, read and counted once, to be trimmed again and again. The messages stay with JavaScript: what goes

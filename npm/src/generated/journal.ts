@@ -94,3 +94,34 @@ export interface RequestRecord {
    */
   outcome?: string;
 }
+
+/** What a case file hides. API keys and tokens are always replaced. */
+export interface CaseRedaction {
+  /** `replaced`: other words stand for all texts. Each has the length of the original, and as many tokens where that is possible. */
+  texts?: RedactedTexts;
+}
+
+/** What becomes of texts. */
+export type RedactedTexts = "replaced";
+
+/** Where a prompt that was made again differs from the one in the file. */
+export interface CaseDifference {
+  /** The path in the file, such as `context.payload.messages[3].content`; `hash` if the file was changed, but not its prompt. */
+  path: string;
+  /** What the file says; `null` if it has nothing there. */
+  recorded: unknown;
+  /** What was made; `null` if there is nothing. */
+  rebuilt: unknown;
+  /** The first line of the ledger that differs, from 0. */
+  ledgerLine?: number;
+}
+
+/** What came of a replay. */
+export interface CaseReplay {
+  /** Whether the same prompt was made, and nothing in the file was changed. */
+  equal: boolean;
+  /** The version of Threadkeep that wrote the file. */
+  version: string;
+  /** The first difference. */
+  difference?: CaseDifference;
+}

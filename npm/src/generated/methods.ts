@@ -4,6 +4,7 @@
 import type { Message } from "../message.js";
 import type { CompactionPolicy, CompactionStrategy } from "./compaction.js";
 import type { ContextOptions, Encoding } from "./context.js";
+import type { CaseRedaction } from "./journal.js";
 import type { MailFilter } from "./mail.js";
 import type { Episode, EpisodeEdit, EpisodeFilter, Fact, FactEdit, FactFilter, NewFact, RetrieveOptions } from "./memory.js";
 import type { ModelUsage, Price } from "./provider.js";
@@ -259,6 +260,20 @@ export interface Methods {
   request: {
     /** Its id. */
     id: string;
+  };
+  caseFile: {
+    /** The request's id. */
+    id: string;
+    /** What the file hides, beside secrets. */
+    redact?: CaseRedaction;
+  };
+  caseOf: {
+    /** The chain: a head's name or a node. */
+    at: string;
+    /** How it is built, over what is stored for the chain. */
+    options?: ContextOptions;
+    /** What the file hides, beside secrets. */
+    redact?: CaseRedaction;
   };
   simulate: {
     /** A head's name or a node, for its chain. */

@@ -3,7 +3,7 @@
 import * as check from "../check.js";
 import type { Link } from "../link.js";
 import type { Context, ContextOptions, Encoding } from "../generated/context.js";
-import type { Costs, RequestRecord } from "../generated/journal.js";
+import type { CaseRedaction, Costs, RequestRecord } from "../generated/journal.js";
 import type { Price, Provider } from "../generated/provider.js";
 import type { SimulateOptions, Simulation } from "../generated/what-if.js";
 import { needEncoding } from "../vocabulary.js";
@@ -127,6 +127,38 @@ export class Requests {
    */
   async get(id: string): Promise<SentRequest> {
     return this.#link.callWith("prompts", "request", { id: check.text(id, "id") });
+  }
+
+  /**
+   * A request with everything that it was made of, as the text of one JSON file: the chain, its checkpoints, pins and remembered records, all
+   * options, the ledger and the body. {@link replayCase} makes its prompt again, on any machine.
+   *
+   * API keys and tokens are always replaced. With `texts: "replaced"`, other words stand for all texts. Each has the length of the original in
+   * UTF-16, and about as many tokens. Roles, names of tools, field names, numbers and ids stay.
+   *
+   * @param which a request's id; or a chain (`at`) with options of {@link Chain.context}, for a prompt that was not sent
+   * @param options `redact`: what the file hides
+   * @returns the file's text
+   * @throws ThreadkeepError `bad-request`; `missing-node`; `corrupt`; the storage's codes
+   *
+   * @example
+   * ```ts
+   * const [last] = await keep.requests.list("ann-42", { limit: 1 });
+   * const file = await keep.requests.caseFile(last.id, { redact: { texts: "replaced" } });
+   * ```
+   */
+  async caseFile(which: string | { at: string; options?: ContextOptions }, options?: { redact?: CaseRedaction }): Promise<string> {
+    const how = check.options(options, "options", { redact: check.unchecked<CaseRedaction> });
+    const { encoding: usual } = this.#link;
+    if (typeof which === "string") {
+      const id = check.text(which, "id");
+      await needEncoding(usual);
+      return this.#link.callWith("prompts", "caseFile", { id, ...how });
+    }
+    const chain = check.options(which, "which", { at: check.id, options: check.unchecked<ContextOptions> });
+    const request = { at: check.id(chain.at, "at"), options: { ...chain.options, encoding: chain.options?.encoding ?? usual }, ...how };
+    await needEncoding(request.options.encoding);
+    return this.#link.callWith("prompts", "caseOf", request);
   }
 }
 

@@ -25,6 +25,10 @@ impl<S: Store> Keep<S> {
                 written(&self.costs(at.as_deref(), &prices.unwrap_or_default()).await?)?
             }
             JournalRequest::Request { id } => self.request(&id).await?.to_json()?,
+            JournalRequest::CaseFile { id, redact } => Box::pin(self.case_file(&id, redact)).await?.into(),
+            JournalRequest::CaseOf { at, options, redact } => {
+                Box::pin(self.case_of(&at, *options, redact)).await?.into()
+            }
         })
     }
 }

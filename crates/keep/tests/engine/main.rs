@@ -12,6 +12,7 @@ mod agent_memory;
 mod agent_support;
 mod archives;
 mod branches;
+mod case_file;
 mod compaction;
 mod compaction_rules;
 mod context;

@@ -16,6 +16,7 @@ use threadkeep_context::compress::CompressError;
 use threadkeep_context::tokens::{Counter, Estimate, cost};
 use threadkeep_context::{Item, Ledger, Line, Plan, Prepared, Preparing, compress, opens_with_user};
 use threadkeep_core::Message;
+use threadkeep_core::json::own_text;
 use threadkeep_provider::{Provider, ProviderError, render_json, validate_json};
 use threadkeep_tokens::{Bpe, Encoding};
 use wasm_bindgen::JsValue;
@@ -189,6 +190,11 @@ impl Prompts for Part {
     fn validate(&self, value: &str, provider: &str) -> Result<String, JsValue> {
         let said = validate_json(&parse("payload", value)?, provider);
         said.map(|said| write(&said)).map_err(|error| provider_error(&error))
+    }
+
+    fn replay_case(&self, file: &str) -> Result<String, JsValue> {
+        let replay = VOCABULARIES.with_borrow(|all| threadkeep::replay_case(file, all));
+        Ok(own_text(&replay.map_err(|error| keep_error(&error))?))
     }
 
     fn trimmer(&self, options: &str) -> Result<Box<dyn Trim>, JsValue> {
