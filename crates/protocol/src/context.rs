@@ -87,7 +87,7 @@ pub struct ContextParams {
     pub compress_history: Option<bool>,
     /// How many printed texts compressed turns show at most, the newest ones; 15 without it.
     pub println_history_limit: Option<usize>,
-    /// How many turns before a failed one stay whole; none without it.
+    /// How many turns before a failed one stay whole; 1 without it, and zero for none.
     pub error_window: Option<usize>,
     /// When large tool results become previews, which `Thread.toolResult` reads back; `false` for never. Without it, results of more than
     /// 4,000 characters that the budget has no room for; the newest stay whole first. A warning and the ledger say so.
