@@ -50,8 +50,8 @@ fn options(history: &[Message], choices: [u8; 6]) -> Options {
         compress: None,
         selection: Selection {
             tool_results: true, // See `select.rs`: what is left out depends on what comes later.
-            collapsed: choices[2] % 2 == 0,
-            only: Only { mode: (choices[1] % 2 == 0).then_some(Mode::Run), ..Only::default() },
+            collapsed: choices[2].is_multiple_of(2),
+            only: Only { mode: (choices[1].is_multiple_of(2)).then_some(Mode::Run), ..Only::default() },
         },
         system: System::default(),
     }
