@@ -57,7 +57,7 @@ test("every call takes a text that was cut inside a character", async () => {
   await keep.import(JSON.stringify({ messages: [user(`raw ${CUT}`), { role: "assistant", content: "b" }] }));
   await keep
     .thread("main")
-    .compact({ keepRecent: 0, summarize: () => CUT })
+    .compact({ keepRecent: 1, summarize: () => CUT })
     .catch((error) => assert.notEqual(error.code, "bad-request"));
   await keep.records("mine").commit({ puts: [[recordKey("key"), new TextEncoder().encode(CUT)]] });
   await keep.close();

@@ -16,7 +16,10 @@ use super::compress::{CompressOptions, decide};
 use super::fit::{Fit, Plan};
 use super::frame::{Frame, FrameOptions};
 use super::ledger::Parts;
-use super::{Action, History, Item, Kinds, Ledger, Line, Prepared, Previews, Replacement, System, items, rule};
+use super::select::leave_out_results;
+use super::{
+    Action, History, Item, Kinds, Ledger, Line, Prepared, Previews, Replacement, Selection, System, items, rule,
+};
 
 /// How a context is built.
 #[derive(Debug, Clone, PartialEq)]
@@ -37,6 +40,8 @@ pub struct Options {
     pub previews: Previews,
     /// Whether calls at the end that have no result are still running.
     pub live: bool,
+    /// Which messages it may have.
+    pub selection: Selection,
     /// What becomes of the history's own instructions, unless the frame has a system prompt: that stands in their place.
     pub system: System,
 }
@@ -52,6 +57,7 @@ impl Default for Options {
             compress: None,
             previews: Previews::default(),
             live: false,
+            selection: Selection::default(),
             system: System::Kept,
         }
     }
@@ -59,7 +65,7 @@ impl Default for Options {
 
 /// How a history is prepared. The engine keeps a prepared chain for other requests with an equal value, so all options that
 /// [`prepare_with`] acts on are here.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Preparing {
     /// Whose messages are counted.
     pub provider: Provider,
@@ -71,6 +77,8 @@ pub struct Preparing {
     pub system: System,
     /// How old code turns are compressed; `None` for not at all.
     pub compress: Option<CompressOptions>,
+    /// Which messages prompts may have.
+    pub selection: Selection,
 }
 
 /// How messages are trimmed.
@@ -168,6 +176,9 @@ pub fn prepare_with(
             }
         }
     }
+    if !preparing.selection.tool_results {
+        leave_out_results(history, &mut replaced);
+    }
     sort::sort_by_key(&mut replaced, |other| other.index);
     Prepared::with_replaced(history, &replaced, preparing, counter)
 }
@@ -195,12 +206,12 @@ pub fn trim<'a>(history: &[Item<'a>], options: &TrimOptions, counter: &dyn Count
 
 impl Preparing {
     /// Whether a chain that grows leaves what was prepared as it is. Compression looks at the whole chain, so growth can change its
-    /// beginning.
+    /// beginning. So does a selection without tool results, which stay after the newest user message.
     pub fn grows(&self) -> bool {
         // A new field is named here: with `_` if `Facts::read` or the grouping acts on it, for they read what is new. A step of
         // `prepare_with` is not done again for what is new, so its field must be below.
-        let Self { compress, provider: _, previews: _, live: _, system: _ } = self;
-        compress.is_none()
+        let Self { compress, selection, provider: _, previews: _, live: _, system: _ } = self;
+        compress.is_none() && selection.tool_results
     }
 }
 
@@ -208,7 +219,8 @@ impl TrimOptions {
     /// How the messages are prepared for these options.
     pub fn preparing(&self) -> Preparing {
         let previews = Previews::Never;
-        Preparing { provider: self.provider, system: self.system, previews, ..Preparing::default() }
+        let selection = Selection::all();
+        Preparing { provider: self.provider, system: self.system, previews, selection, ..Preparing::default() }
     }
 }
 
@@ -216,7 +228,7 @@ impl Options {
     /// How the history is prepared for these options.
     pub fn preparing(&self) -> Preparing {
         // A new option is named here: below if `prepare_with` acts on it, else with `_`.
-        let Self { provider, previews, live, system, compress, frame, budget: _, policy: _, pins: _ } = self;
+        let Self { provider, previews, live, system, compress, selection, frame, budget: _, policy: _, pins: _ } = self;
         let own = frame.system_prompt.as_ref().is_some_and(|prompt| !prompt.trim().is_empty());
         Preparing {
             provider: *provider,
@@ -224,6 +236,7 @@ impl Options {
             live: *live,
             system: if own { System::Replaced } else { *system },
             compress: *compress,
+            selection: selection.clone(),
         }
     }
 

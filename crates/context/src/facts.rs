@@ -13,7 +13,7 @@ use crate::tokens::{Cost, Counter, cost};
 
 use super::item::History;
 use super::preview::{FOLDER, length, preview, with_content};
-use super::{Action, Item, Preview, Previews, Replacement, rule};
+use super::{Action, Item, Preview, Previews, Replacement, Selection, rule};
 
 /// The id that stands for "none given".
 pub(super) const NO_ID: u32 = 0;
@@ -93,9 +93,10 @@ impl Fact {
 
 /// How messages are read.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Reading {
+pub(super) struct Reading<'a> {
     pub provider: Provider,
     pub previews: Previews,
+    pub selection: &'a Selection,
 }
 
 /// All that is known of a history's messages.
@@ -111,6 +112,8 @@ pub(super) struct Facts {
     names: Vec<Arc<str>>,
     /// The ids of calls that read a full output back: their results are not previewed again.
     read_back: HashSet<u32>,
+    /// The ids of calls that the selection leaves out, with the reason: their results go with them.
+    refused: HashMap<u32, (Action, &'static str)>,
 }
 
 impl Facts {
@@ -157,10 +160,11 @@ impl Facts {
     ) -> Fact {
         let stored = item.message;
         let summary = replaced.is_some_and(|other| other.action == Action::Summarised);
-        if item.out.is_some() && stored.include_in_context {
+        let out = item.out.or_else(|| if summary { None } else { self.refused(stored, reading.selection) });
+        if out.is_some() && stored.include_in_context {
             let before = item.cost.unwrap_or_else(|| cost(stored, reading.provider, counter));
             let none = (self.refs.len() as u32, self.refs.len() as u32);
-            let (who, chars, made, mark) = (Who::Other, 0, NONE, item.out);
+            let (who, chars, made, mark) = (Who::Other, 0, NONE, out);
             let (calls, answers, cost, short) = (none, none, before, NONE);
             return Fact { who, flags: HIDDEN, calls, answers, before, cost, chars, made, mark, short };
         }
@@ -233,6 +237,23 @@ impl Facts {
             self.made.len() as u32 - 1
         });
         Fact { who, flags, calls, answers, before, cost: after, chars, made, mark, short }
+    }
+
+    /// Why the selection leaves a message out, if it does. A result is left out with its call, whatever it says itself.
+    fn refused(&mut self, message: &Message, selection: &Selection) -> Option<(Action, &'static str)> {
+        if message.role == Role::Tool {
+            let id = self.known(message.tool_call_id.as_deref().filter(|id| !id.is_empty())?)?;
+            return self.refused.get(&id).copied();
+        }
+        let refused = selection.refuses(message);
+        for call in &message.tool_calls {
+            let id = self.id(call.id());
+            match refused {
+                Some(why) => drop(self.refused.insert(id, why)),
+                None => drop(self.refused.remove(&id)),
+            }
+        }
+        refused
     }
 
     /// The calls in a message that it does not answer itself, and the calls of other messages that it answers.
@@ -374,7 +395,7 @@ fn named_calls(message: &Message, index: usize) -> Option<Message> {
 }
 
 /// Whether there is something in a message beside answers to calls.
-fn speaks(message: &Message) -> bool {
+pub(super) fn speaks(message: &Message) -> bool {
     match &message.content {
         // A mark that was stored with the messages of a prompt is still nobody's words.
         Content::Text(text) => text != INTERRUPTED_WORDS,

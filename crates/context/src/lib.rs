@@ -35,6 +35,7 @@ mod prepared;
 pub mod preview;
 mod prompt;
 pub mod rule;
+mod select;
 pub mod tokens;
 mod what_if;
 
@@ -51,4 +52,5 @@ pub use plain::{MessageRef, OptionError, pins};
 pub use prepared::{Kinds, Mark, Prepared, Replacement, System};
 pub use preview::{Preview, Previews};
 pub use prompt::{Prompt, Warning, WarningKind, frame_figures, prompt};
+pub use select::{Only, Selection};
 pub use what_if::shared_tokens;

@@ -238,7 +238,9 @@ impl Pairing {
 
     fn message(&mut self, index: u32, fact: &Fact, facts: &Facts, system: System) {
         if fact.is(HIDDEN) {
-            let (action, why) = covered(fact).unwrap_or((Action::Dropped, rule::NOT_IN_CONTEXT));
+            let (action, why) = covered(fact)
+                .or(fact.mark.filter(|(action, _)| *action == Action::Dropped))
+                .unwrap_or((Action::Dropped, rule::NOT_IN_CONTEXT));
             return self.drop(index, action, why);
         }
         match system {

@@ -163,12 +163,12 @@ impl Prepared {
     }
 
     fn read(&mut self, items: &dyn History, replaced: &[Replacement], counter: &dyn Counter) {
-        let Preparing { provider, previews, live, system, .. } = self.preparing;
         if items.len() < self.facts.list.len() {
             // Not the history that was read.
-            *self = Self::empty(self.preparing);
+            *self = Self::empty(self.preparing.clone());
         }
-        self.facts.read(items, replaced, Reading { provider, previews }, counter);
+        let Preparing { provider, previews, live, system, ref selection, .. } = self.preparing;
+        self.facts.read(items, replaced, Reading { provider, previews, selection }, counter);
         let dirty = self.pairing.extend(&self.facts, system);
         let (facts, pairing, answering) = (&self.facts, &self.pairing, RefCell::new((NONE, Vec::new())));
         let grouping = Grouping { facts, pairing, items, provider, live, system, counter, answering };

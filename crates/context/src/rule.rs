@@ -31,6 +31,12 @@ rules! {
     TOOL_RESULT_PREVIEW = "tool-result-preview", "a large tool result, shown by its beginning and the path of the whole";
     /// Marked as not to be in prompts.
     NOT_IN_CONTEXT = "not-in-context", "marked as not to be in prompts";
+    /// Of another mode, run or workflow than the prompt was asked for.
+    FILTERED = "filtered", "of another mode, run or workflow than this prompt";
+    /// An event that people see collapsed.
+    COLLAPSED = "collapsed", "an event that people see collapsed";
+    /// A tool result that was not asked for: its path stands in its place.
+    RESULT_LEFT_OUT = "result-left-out", "tool results were not asked for: the prompt has the path of the whole";
     /// A call without an id, or with one that another call of the message has.
     CALL_ID = "call-id", "a tool call had no id of its own, and was given one";
     /// A result that named no call, and belongs to the first that had none.

@@ -251,7 +251,7 @@ pub struct Message {
     pub tool_call_id: Option<String>,
     /// Whether a tool message reports a failure.
     pub is_error: bool,
-    /// Whether prompts may contain it; `false` for what only people see.
+    /// Whether prompts may contain it; `false` for what only people see. JSON may also name it `includeInContext`.
     pub include_in_context: bool,
     /// Whether trimming must keep it.
     pub pinned: bool,
@@ -397,7 +397,18 @@ impl Message {
                 message.extra.insert(field, value);
             }
         }
+        if message.is_hidden_in_camel_case() {
+            if !message.include_in_context {
+                message.extra.insert("include_in_context".to_owned(), false.into());
+            }
+            message.include_in_context = false;
+        }
         Ok(message)
+    }
+
+    /// Whether it came with `includeInContext: false`. That field stays in [`Message::extra`] and is written as it came.
+    fn is_hidden_in_camel_case(&self) -> bool {
+        self.extra.get("includeInContext") == Some(&Value::Bool(false))
     }
 
     /// Takes one field other than role and content; gives the value back where it belongs into `extra`.
@@ -470,7 +481,7 @@ impl Serialize for Message {
         if self.is_error {
             map.serialize_entry("is_error", &true)?;
         }
-        if !self.include_in_context {
+        if !self.include_in_context && !self.is_hidden_in_camel_case() {
             map.serialize_entry("include_in_context", &false)?;
         }
         if self.pinned {
@@ -556,6 +567,19 @@ mod tests {
             "tags": ["a"], "kind": {"type": "error", "code": "LLM_ERROR", "reason": "r"}, "reasoning": "hm"}),
         );
         assert!(all.is_error && !all.include_in_context && all.pinned && all.extra.is_empty());
+    }
+
+    #[test]
+    fn include_in_context_is_read_in_camel_case_too_and_comes_back_as_it_was() {
+        let hidden = |value: Value| !round(value).include_in_context;
+        assert!(hidden(json!({"role": "user", "content": "x", "includeInContext": false})));
+        assert!(hidden(
+            json!({"role": "user", "content": "x", "includeInContext": false, "include_in_context": false})
+        ));
+        assert!(hidden(json!({"role": "user", "content": "x", "includeInContext": true, "include_in_context": false})));
+        assert!(hidden(json!({"role": "user", "content": "x", "includeInContext": false, "include_in_context": true})));
+        assert!(!hidden(json!({"role": "user", "content": "x", "includeInContext": true})));
+        assert!(!hidden(json!({"role": "user", "content": "x", "includeInContext": "false"})));
     }
 
     #[test]

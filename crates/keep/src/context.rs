@@ -155,7 +155,7 @@ impl PromptCache {
                         item.cost = near.prepared.known_cost(index);
                     }
                 }
-                Rc::new(prepare_with(&items, comes.to_vec(), preparing, counter))
+                Rc::new(prepare_with(&items, comes.to_vec(), preparing.clone(), counter))
             }
         };
         self.shrink();

@@ -7,7 +7,7 @@ use threadkeep_compaction::PolicyOptions;
 use threadkeep_compaction::memory::{Episode, Fact, RememberFrom, Share};
 use threadkeep_context::MessageRef;
 use threadkeep_core::checkpoint::{Checkpoint, Spent, Strategy};
-use threadkeep_core::read::{self, BadRequest, object, or_default};
+use threadkeep_core::read::{self, BadRequest, maybe_above_0, object, or_default};
 use threadkeep_core::{Message, MessageId};
 use threadkeep_provider::{Provider, Usage};
 
@@ -136,7 +136,7 @@ impl PolicyParams {
     }
 }
 
-/// How a chain is compacted, but for who summarises. Zero means zero.
+/// How a chain is compacted, but for who summarises. Zero means zero, but for `keepRecent`, which begins at 1.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 #[cfg_attr(feature = "ts", derive(ts_rs::TS), ts(rename = "CompactParams", optional_fields))]
@@ -148,7 +148,8 @@ pub struct CompactCall {
     pub strategy: Option<Strategy>,
     /// How many turns stay raw, beside one that is still going on; 4 without it.
     pub keep_turns: Option<u32>,
-    /// How many messages stay raw, in place of turns; rounded up to whole turns.
+    /// How many messages stay raw, in place of turns, from 1 on; rounded up to whole turns.
+    #[serde(default, deserialize_with = "maybe_above_0")]
     pub keep_recent: Option<u32>,
     /// How many tokens the history is to have at most afterwards, where that can be: more turns are covered then.
     pub target_tokens: Option<u32>,

@@ -5,7 +5,9 @@ use serde::{Deserialize, Serialize, Serializer};
 use serde_json::Value;
 use threadkeep_compaction::memory::BundleLimits;
 use threadkeep_context::compress::CompressOptions;
-use threadkeep_context::{Budget, MessageRef, Mode, Options, Policy, Preview, Previews, Run, System, TrimOptions};
+use threadkeep_context::{
+    Budget, MessageRef, Mode, Only, Options, Policy, Preview, Previews, Run, Selection, System, TrimOptions,
+};
 use threadkeep_core::read::{self, BadRequest, Off, Plain, maybe_object, maybe_whole, object, or_default};
 use threadkeep_core::{read_by_name, write_by_name};
 use threadkeep_provider::{Provider, ProviderError, RenderOptions, ToolSchema};
@@ -85,11 +87,20 @@ pub struct ContextParams {
     pub compress_history: Option<bool>,
     /// How many printed texts compressed turns show at most, the newest ones; 15 without it.
     pub println_history_limit: Option<usize>,
-    /// How many turns before a failed one stay whole; none without it.
+    /// How many turns before a failed one stay whole; 1 without it, and zero for none.
     pub error_window: Option<usize>,
     /// When large tool results become previews, which `Thread.toolResult` reads back; `false` for never. Without it, results of more than
     /// 4,000 characters that the budget has no room for; the newest stay whole first. A warning and the ledger say so.
     pub tool_preview: Option<Off<Preview>>,
+    /// Whether tool results before the newest user message are in the prompt; they are by default. With `false`, a short text with the
+    /// path for `Thread.toolResult` stands for each. Pinned results stay whole.
+    pub include_tool_results_in_context: Option<bool>,
+    /// Whether messages with `isCollapsed: true` are in the prompt; they are not by default. Those of the user, and messages with calls or
+    /// results, are in it anyway.
+    pub include_collapsed_ui_events_in_context: Option<bool>,
+    /// Leaves out messages that name another `mode`, `runId` or `workflowId`, with the results of their calls. Messages that name none stay.
+    #[serde(deserialize_with = "maybe_object")]
+    pub only: Option<Only>,
     /// What of the memory comes along, by relevance to the newest user message; nothing without it, but agents have it on. A user message
     /// before the newest one quotes all of it, with who said it and when. It never takes more than a quarter of the budget.
     #[cfg_attr(feature = "ts", ts(as = "Option<Off<WantedParams>>"))]
@@ -131,6 +142,13 @@ impl ContextParams {
             println_history_limit: self.println_history_limit.or(wider.println_history_limit),
             error_window: self.error_window.or(wider.error_window),
             tool_preview: self.tool_preview.or(wider.tool_preview),
+            include_tool_results_in_context: self
+                .include_tool_results_in_context
+                .or(wider.include_tool_results_in_context),
+            include_collapsed_ui_events_in_context: self
+                .include_collapsed_ui_events_in_context
+                .or(wider.include_collapsed_ui_events_in_context),
+            only: self.only.or(wider.only),
             memory: self.memory.or(wider.memory),
             tools: self.tools.or(wider.tools),
             epoch: self.epoch,
@@ -256,6 +274,9 @@ impl From<ContextParams> for ContextOptions {
             println_history_limit,
             error_window,
             tool_preview,
+            include_tool_results_in_context,
+            include_collapsed_ui_events_in_context,
+            only,
             memory,
             tools,
             epoch,
@@ -284,6 +305,12 @@ impl From<ContextParams> for ContextOptions {
             None => Previews::default(),
             Some(Off::Off) => Previews::Never,
             Some(Off::On(preview)) => Previews::Over(preview),
+        };
+        let selection = Selection::default();
+        build.selection = Selection {
+            tool_results: include_tool_results_in_context.unwrap_or(selection.tool_results),
+            collapsed: include_collapsed_ui_events_in_context.unwrap_or(selection.collapsed),
+            only: only.unwrap_or_default(),
         };
         let compress = CompressOptions::default();
         build.compress = (compress_history == Some(true)).then(|| CompressOptions {

@@ -181,6 +181,7 @@ pub(crate) fn files() -> Vec<File> {
                 option::<context::MessageRef>(),
                 option::<context::Run>(),
                 option::<context::Preview>(),
+                option::<context::Only>(),
                 option::<protocol::RenderParams>(),
                 option::<protocol::TrimParams>(),
                 option::<protocol::WantedParams>(),

@@ -34,7 +34,7 @@ export interface CompactionPolicy {
   model?: string;
 }
 
-/** How a chain is compacted, but for who summarises. Zero means zero. */
+/** How a chain is compacted, but for who summarises. Zero means zero, but for `keepRecent`, which begins at 1. */
 export interface CompactParams {
   /**
    * Without it: that of the settings ({@link Thread.setStrategy}, `Settings.set`), else that of the checkpoint before, else
@@ -43,7 +43,7 @@ export interface CompactParams {
   strategy?: CompactionStrategy;
   /** How many turns stay raw, beside one that is still going on; 4 without it. */
   keepTurns?: number;
-  /** How many messages stay raw, in place of turns; rounded up to whole turns. */
+  /** How many messages stay raw, in place of turns, from 1 on; rounded up to whole turns. */
   keepRecent?: number;
   /** How many tokens the history is to have at most afterwards, where that can be: more turns are covered then. */
   targetTokens?: number;

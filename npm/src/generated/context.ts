@@ -48,6 +48,16 @@ export interface ToolPreview {
   keep?: number;
 }
 
+/** Which mode, run or workflow a prompt is about. Messages that name another one are left out; those that name none stay. */
+export interface ContextFilter {
+  /** The mode, as the messages' field `mode` names it. */
+  mode?: "chat" | "agent" | "run";
+  /** The run, as the messages' field `runId` names it. */
+  runId?: string;
+  /** The workflow, as the messages' field `workflowId` names it. */
+  workflowId?: string;
+}
+
 /** How a payload is written. */
 export interface RenderForm {
   /** Whether the answer shall come as a stream; without it the payload does not say. */
@@ -131,13 +141,28 @@ export interface ContextOptions<P extends Provider = Provider> {
   compressHistory?: boolean;
   /** How many printed texts compressed turns show at most, the newest ones; 15 without it. */
   printlnHistoryLimit?: number;
-  /** How many turns before a failed one stay whole; none without it. */
+  /** How many turns before a failed one stay whole; 1 without it, and zero for none. */
   errorWindow?: number;
   /**
    * When large tool results become previews, which {@link Thread.toolResult} reads back; `false` for never. Without it, results of
    * more than 4,000 characters that the budget has no room for; the newest stay whole first. A warning and the ledger say so.
    */
   toolPreview?: ToolPreview | false;
+  /**
+   * Whether tool results before the newest user message are in the prompt; they are by default. With `false`, a short text with the
+   * path for {@link Thread.toolResult} stands for each. Pinned results stay whole.
+   */
+  includeToolResultsInContext?: boolean;
+  /**
+   * Whether messages with `isCollapsed: true` are in the prompt; they are not by default. Those of the user, and messages with calls
+   * or results, are in it anyway.
+   */
+  includeCollapsedUiEventsInContext?: boolean;
+  /**
+   * Leaves out messages that name another `mode`, `runId` or `workflowId`, with the results of their calls. Messages that name none
+   * stay.
+   */
+  only?: ContextFilter;
   /**
    * What of the memory comes along, by relevance to the newest user message; nothing without it, but agents have it on. A user message
    * before the newest one quotes all of it, with who said it and when. It never takes more than a quarter of the budget.
@@ -159,7 +184,7 @@ export interface ContextOptions<P extends Provider = Provider> {
 export interface CompressOptions {
   /** How many printed texts the summaries show at most, the newest ones; 15 without it, and zero shows none. */
   printlnHistoryLimit?: number;
-  /** How many turns before a failed one stay whole, beside the failed one itself; none without it. */
+  /** How many turns before a failed one stay whole, beside the failed one itself; 1 without it. */
   errorWindow?: number;
 }
 

@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 use threadkeep_context::compress::{CompressOptions, compress, compress_history};
 use threadkeep_context::tokens::{Calibration, Counter, Estimate, cost, estimate_message, tools_cost};
 use threadkeep_context::{
-    Action, Budget, Context, Options, Prepared, Previews, TrimOptions, build, items, prepare, prompt, rule,
+    Action, Budget, Context, Options, Prepared, Previews, Selection, TrimOptions, build, items, prepare, prompt, rule,
     trim_messages,
 };
 use threadkeep_core::{Content, Kind, Message, Role};
@@ -219,6 +219,8 @@ fn twice(case: &Case, context: &Context, counter: &dyn Counter) -> Found {
         compress: None,
         previews: Previews::Never,
         pins: Vec::new(),
+        // A result that came late moves to its call, before the newest user message.
+        selection: Selection::all(),
         ..case.options.clone()
     };
     let again = build(&items(&messages), &options, counter);

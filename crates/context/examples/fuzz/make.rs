@@ -316,6 +316,9 @@ const _: fn(ContextParams) = |params| {
         live: _,
         pins: _,
         tool_preview: _,
+        include_tool_results_in_context: _,
+        include_collapsed_ui_events_in_context: _,
+        only: _,
         compress_history: _,
         error_window: _,
         println_history_limit: _,
@@ -377,6 +380,12 @@ pub fn options(random: &mut Random, messages: usize) -> (Value, Vec<Material>) {
         options.insert("compressHistory".into(), true.into());
         options.insert("errorWindow".into(), random.below(3).into());
         options.insert("printlnHistoryLimit".into(), random.pick(&[0, 1, 15, usize::MAX]).into());
+    }
+    if random.once_in(3) {
+        options.insert("includeToolResultsInContext".into(), random.once_in(2).into());
+        options.insert("includeCollapsedUiEventsInContext".into(), random.once_in(2).into());
+        let only = [json!({}), json!({"mode": "run"}), json!({"runId": "a", "workflowId": "a"})];
+        options.insert("only".into(), random.pick(&only));
     }
     let mut memory = Vec::new();
     if random.once_in(3) {

@@ -73,14 +73,14 @@ pub struct CompressOptions {
     /// How many printed texts the summaries show at most, the newest ones; 15 without it, and zero shows none.
     #[cfg_attr(feature = "ts", ts(as = "Option<_>"))]
     pub println_history_limit: usize,
-    /// How many turns before a failed one stay whole, beside the failed one itself; none without it.
+    /// How many turns before a failed one stay whole, beside the failed one itself; 1 without it.
     #[cfg_attr(feature = "ts", ts(as = "Option<_>"))]
     pub error_window: usize,
 }
 
 impl Default for CompressOptions {
     fn default() -> Self {
-        Self { println_history_limit: 15, error_window: 0 }
+        Self { println_history_limit: 15, error_window: 1 }
     }
 }
 

@@ -347,6 +347,7 @@ fn error_context_window() {
     assert_eq!(with(1), [old, old, near, "error-turn", old, "latest-turn"]);
     assert_eq!(with(2), [old, near, near, "error-turn", old, "latest-turn"]);
     assert_eq!(with(usize::MAX), [near, near, near, "error-turn", old, "latest-turn"]);
+    assert_eq!(rules(&history, CompressOptions::default()), with(1));
     // The latest turn may be the one that failed.
     let latest = [defines("a"), defines("b"), fails()];
     assert_eq!(rules(&latest, CompressOptions { error_window: 1, ..DEFAULT }), [old, near, "latest-turn"]);

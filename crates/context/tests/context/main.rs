@@ -13,6 +13,7 @@ mod properties;
 #[path = "../../../archive/tests/support/readers.rs"]
 mod readers;
 mod rules;
+mod select;
 #[allow(dead_code, reason = "shared with tests that use all of it")]
 #[path = "../../../core/tests/support/growth.rs"]
 mod shapes;

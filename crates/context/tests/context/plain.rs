@@ -1,7 +1,9 @@
 //! Options and contexts as JSON.
 
 use serde_json::json;
-use threadkeep_context::{Budget, Mode, OptionError, Policy, Preview, Previews, System, build, items, pins};
+use threadkeep_context::{
+    Budget, Mode, Only, OptionError, Policy, Preview, Previews, Selection, System, build, items, pins,
+};
 use threadkeep_core::MessageId;
 use threadkeep_protocol::{ContextOptions, Counting, trim_options};
 use threadkeep_provider::Provider;
@@ -15,6 +17,8 @@ fn every_option_of_context_is_read() {
         "budget": {"maxTokens": 1, "maxContextTokens": 2, "maxOutputTokens": 3, "safetyMargin": 4, "maxMessages": 5, "maxChars": 6},
         "mode": "run", "systemPrompt": "s", "persona": "p", "run": {"directive": "d", "nodeBrief": "b", "step": {"n": 1}},
         "compressHistory": true, "printlnHistoryLimit": 7, "errorWindow": 2, "toolPreview": {"over": 9},
+        "includeToolResultsInContext": false, "includeCollapsedUiEventsInContext": true,
+        "only": {"mode": "run", "runId": "r", "workflowId": "w"},
         "memory": {"facts": 3}, "tools": [{"name": "t"}], "epoch": "e", "live": true,
     }))
     .unwrap();
@@ -32,6 +36,8 @@ fn every_option_of_context_is_read() {
     assert_eq!(options.frame.mode, Some(Mode::Run));
     assert_eq!(options.frame.run.as_ref().unwrap().step.as_deref(), Some("{\"n\":1}"));
     assert_eq!(options.previews, Previews::Over(Preview { over: 9, keep: 500 }));
+    let only = Only { mode: Some(Mode::Run), run_id: Some("r".into()), workflow_id: Some("w".into()) };
+    assert_eq!(options.selection, Selection { tool_results: false, collapsed: true, only });
     let compress = options.compress.unwrap();
     assert_eq!((compress.println_history_limit, compress.error_window), (7, 2));
     assert_eq!((asked.pins.len(), asked.encoding.name(), asked.epoch.as_deref()), (3, "cl100k_base", Some("e")));

@@ -3,8 +3,8 @@
 use proptest::prelude::*;
 use threadkeep_context::tokens::{Estimate, cost};
 use threadkeep_context::{
-    Action, Budget, Context, Fit, FrameOptions, Line, Options, Plan, Policy, Prepared, Preparing, Preview, Previews,
-    System, TrimOptions, build, items, opens_with_user, prepare, rule, trim_messages,
+    Action, Budget, Context, Fit, FrameOptions, Line, Mode, Only, Options, Plan, Policy, Prepared, Preparing, Preview,
+    Previews, Selection, System, TrimOptions, build, items, opens_with_user, prepare, rule, trim_messages,
 };
 use threadkeep_core::{Content, Message, Role};
 use threadkeep_provider::Provider;
@@ -48,6 +48,11 @@ fn options(history: &[Message], choices: [u8; 6]) -> Options {
         // All are named, so the compiler asks for a new one.
         frame: FrameOptions::default(),
         compress: None,
+        selection: Selection {
+            tool_results: true, // See `select.rs`: what is left out depends on what comes later.
+            collapsed: choices[2].is_multiple_of(2),
+            only: Only { mode: (choices[1].is_multiple_of(2)).then_some(Mode::Run), ..Only::default() },
+        },
         system: System::default(),
     }
 }

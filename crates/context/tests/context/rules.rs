@@ -166,7 +166,7 @@ fn compress_history_is_off_by_default() {
     assert_eq!(Options::default().compress, None);
     assert_eq!(ContextOptions::from_json(&json!({})).unwrap().build.compress, None);
     let on = ContextOptions::from_json(&json!({"compressHistory": true})).unwrap().build.compress;
-    assert_eq!(on, Some(CompressOptions { println_history_limit: 15, error_window: 0 }));
+    assert_eq!(on, Some(CompressOptions { println_history_limit: 15, error_window: 1 }));
     let history = turns();
     let plain = context(&items(&history), &Options::default());
     assert!(plain.messages.iter().zip(&history).all(|(found, given)| **found == *given));

@@ -5,7 +5,7 @@ use std::cell::RefCell;
 
 use threadkeep::Keep;
 use threadkeep::compact::{Answer, CompactOptions, Compacted, Extractive, Summariser};
-use threadkeep::protocol::{ContextOptions, Counting};
+use threadkeep::protocol::{CompactCall, ContextOptions, Counting};
 use threadkeep_compaction::extract::extract;
 use threadkeep_compaction::memory::FactKind;
 use threadkeep_compaction::summary::Material;
@@ -210,6 +210,17 @@ fn keep_recent_messages_stay_in_whole_turns() {
             assert_eq!(compacted(&keep, &how).await.compacted_range, 0..end, "{asked}");
         });
     }
+}
+
+#[test]
+fn keep_recent_begins_at_1_and_an_error_names_it() {
+    let read = |keep_recent: &str| CompactCall::read(&format!(r#"{{"at": "main", "keepRecent": {keep_recent}}}"#));
+    assert_eq!(read("1").unwrap().keep_recent, Some(1));
+    assert_eq!(read("null").unwrap().keep_recent, None);
+    assert_eq!(CompactCall::read(r#"{"at": "main"}"#).unwrap().keep_recent, None);
+    let error = read("0").unwrap_err();
+    assert!(error.argument.ends_with("keepRecent"), "{error}");
+    assert!(error.to_string().contains("from 1 on"), "{error}");
 }
 
 #[test]

@@ -110,6 +110,41 @@ fn an_llm_failure_is_stored_with_its_partial_output_and_continue_resumes_from_it
 }
 
 #[test]
+fn a_prompt_can_be_of_one_run_and_have_collapsed_events_or_no_tool_results() {
+    let world = World::default();
+    run(async {
+        let said = |value: Value| Message::from_json(value).unwrap();
+        let log = vec![
+            said(json!({"role": "user", "content": "first", "mode": "run", "runId": "one"})),
+            said(json!({"role": "user", "content": "second", "mode": "run", "runId": "two"})),
+            said(json!({"role": "assistant", "content": "step done", "isCollapsed": true})),
+            said(json!({"role": "assistant", "content": "hidden", "includeInContext": false})),
+        ];
+        let log = [log, exchange(), vec![Message::user("and now?")]].concat();
+        world.tab().append("chat", log.clone()).await.unwrap();
+        let keep = world.tab();
+        assert_eq!(keep.get_range("chat", 0, 99).await.unwrap(), log);
+        let shown = async |asked: Value| texts(&keep.context("chat", &options(asked)).await.unwrap().messages);
+        let rest = ["look", "", "seen", "It is there.", "and now?"];
+        assert_eq!(shown(json!({})).await, [&["first", "second"], &rest[..]].concat());
+        assert_eq!(shown(json!({"only": {"runId": "two"}})).await, [&["second"], &rest[..]].concat());
+        assert_eq!(shown(json!({"only": {"mode": "chat"}})).await, rest);
+        let all = shown(json!({"includeCollapsedUiEventsInContext": true})).await;
+        assert_eq!(all, [&["first", "second", "step done"], &rest[..]].concat());
+        let without = shown(json!({"includeToolResultsInContext": false})).await;
+        assert!(without[4].starts_with("TOOL_RESULT left out") && without[4].ends_with("call_1.json"), "{without:?}");
+        // The same keep with the default again: nothing of the other options is left in its cache.
+        assert_eq!(shown(json!({})).await, [&["first", "second"], &rest[..]].concat());
+        for (wrong, place) in
+            [(json!({"only": {"run": 1}}), "options.only.run"), (json!({"only": {"mode": "x"}}), "options.only.mode")]
+        {
+            let error = ContextOptions::from_json(&wrong).unwrap_err();
+            assert_eq!(error.argument, place);
+        }
+    });
+}
+
+#[test]
 fn include_in_context_false_is_for_people_only() {
     let keep = World::default().tab();
     run(async {

@@ -249,7 +249,8 @@ impl Trimming {
         let (options, counting) = trim_options(options).map_err(bad_request)?;
         let preparing = options.preparing();
         let counter = counter(counting)?;
-        Ok(Self { messages: Vec::new(), prepared: Prepared::new(&[], preparing, counter.as_ref()), preparing, counter })
+        let prepared = Prepared::new(&[], preparing.clone(), counter.as_ref());
+        Ok(Self { messages: Vec::new(), prepared, preparing, counter })
     }
 }
 
@@ -266,7 +267,7 @@ impl Trim for Trimming {
         self.messages.truncate(length);
         let items: Vec<Item> =
             self.messages.iter().zip(known).map(|(message, cost)| Item { cost, ..Item::new(message) }).collect();
-        self.prepared = Prepared::new(&items, self.preparing, self.counter.as_ref());
+        self.prepared = Prepared::new(&items, self.preparing.clone(), self.counter.as_ref());
     }
 
     fn fit(&self, options: &str) -> Result<Array, JsValue> {
