@@ -81,6 +81,7 @@ pub(super) fn make(case: &CaseFile, counter: &dyn Counter) -> Result<Made, KeepE
         pins: case.pins.iter().map(|id| MessageRef::Node(id.as_str().to_owned())).collect(),
         checkpoint: case.checkpoint.clone(),
         memory: &case.recalled,
+        given: None,
     };
     let bundle = MemoryBundle { episodes: case.episodes.clone(), facts: case.facts.clone() };
     let memory = options.memory.as_ref().map(|wanted| Found::of(bundle, wanted)).unwrap_or_default();
