@@ -135,7 +135,7 @@ fn beyond(cost: &Cost, first: &Cost) -> SimulatedDifference {
         prompt_tokens: more(|usage| usage.prompt_tokens),
         cached_tokens: more(|usage| usage.cached_tokens.unwrap_or(0)),
         cache_write_tokens: more(|usage| usage.cache_write_tokens.unwrap_or(0)),
-        dollars: known.then(|| cost.dollars - first.dollars),
+        dollars: known.then_some(cost.dollars - first.dollars),
     }
 }
 
