@@ -13,13 +13,15 @@ fn a_trace_becomes_the_messages_of_the_prompt() {
         {"turn": 1, "program": "(def x (f))\n(println x)", "output": "1\n2", "definitions": [{"name": "x", "value": 1.5}]},
         {"turn": 2, "program": "(oops \"```\")", "status": "error"},
         {"turn": 3, "program": "(return x)", "content": "Done:\n```lisp\n(return x)\n```"}]);
-    let result = compress_history(trace, &json!({"printlnHistoryLimit": 1})).unwrap();
+    let result = compress_history(trace.clone(), &json!({"printlnHistoryLimit": 1, "errorWindow": 0})).unwrap();
     let contents: Vec<_> =
         result["messages"].as_array().unwrap().iter().map(|message| message["content"].clone()).collect();
     let expected =
         ["; Defined: x = float\n; Output:\n2", "````lisp\n(oops \"```\")\n````", "Done:\n```lisp\n(return x)\n```"];
     assert_eq!(contents, expected);
     assert_eq!(result["rules"], json!(["compressed-turn", "error-turn", "latest-turn"]));
+    let usual = compress_history(trace, &json!(null)).unwrap();
+    assert_eq!(usual["rules"], json!(["before-error", "error-turn", "latest-turn"]));
     assert_eq!(
         result["messages"][1]["kind"],
         json!({"type": "code_turn", "turn": 2, "program": "(oops \"```\")", "status": "error"})
