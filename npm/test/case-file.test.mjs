@@ -84,7 +84,13 @@ test("it replays equal in Node and in Chromium, and a changed byte is named in b
   const changed = `${file.slice(0, last)}B${file.slice(last + 1)}`;
   const files = [file, hidden, changed];
   const here = await Promise.all(files.map((file) => replayCase(file)));
-  assert.deepEqual(here.slice(0, 2).map(({ equal, difference }) => [equal, difference]), [[true, undefined], [true, undefined]]);
+  assert.deepEqual(
+    here.slice(0, 2).map(({ equal, difference }) => [equal, difference]),
+    [
+      [true, undefined],
+      [true, undefined],
+    ],
+  );
   const { equal, difference } = here[2];
   assert.equal(equal, false);
   assert.match(difference.path, /^context\.payload\.messages\[\d+\]\.content/);
