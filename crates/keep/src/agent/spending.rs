@@ -50,10 +50,10 @@ impl<S: Store> Turn<'_, S> {
         if spent + next <= limit.dollars {
             return Ok(None);
         }
-        let most = limit.dollars;
+        let (next, spent, most) = (words(next), words(spent), words(limit.dollars));
         let span = if limit.per == SpendingSpan::Turn { "turn" } else { "day" };
         Ok(Some(format!(
-            "the next request costs about {next:.4} dollars, and {spent:.4} were spent: together more than the limit of {most} dollars per \
+            "the next request costs about {next} dollars, and {spent} were spent: together more than the limit of {most} dollars per \
              {span}. Nothing was sent. Raise spendingLimit.dollars, or shorten the prompt"
         )))
     }
@@ -114,4 +114,10 @@ impl<S: Store> Turn<'_, S> {
 fn paid(record: &RequestRecord, limit: &SpendingLimit) -> f64 {
     let counted = Usage { prompt_tokens: record.tokens, ..Usage::default() };
     limit.price(&record.model).map_or(0.0, |price| price.cost(&record.usage.unwrap_or(counted)))
+}
+
+/// Dollars with four digits after the point. The formatter of fractions would be four kilobytes of the module.
+fn words(dollars: f64) -> String {
+    let parts = (dollars * 10_000.0).round() as u64;
+    format!("{}.{:04}", parts / 10_000, parts % 10_000)
 }

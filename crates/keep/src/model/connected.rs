@@ -53,7 +53,7 @@ impl Connected {
             self.gathered(&mut *response.body, &mut patience).await
         };
         let body = answered.await.map_err(failure)?;
-        match serde_json::from_slice(&body) {
+        match crate::json::from_json(&body) {
             Ok(value) => Ok(read_models(&value)),
             Err(_) => {
                 let words =

@@ -54,7 +54,7 @@ fn a_turn_ends_before_the_request_that_exceeds_its_limit() {
         let (code, outcome, reason) = ended(&agent, "go on").await;
         assert_eq!((code.as_str(), outcome, script.asked()), ("spending-limit", Outcome::Limited, 2));
         for part in
-            ["8000.0000 were spent", "limit of 8100 dollars per turn", "Nothing was sent", "spendingLimit.dollars"]
+            ["8000.0000 were spent", "limit of 8100.0000 dollars per turn", "Nothing was sent", "spendingLimit.dollars"]
         {
             assert!(reason.contains(part), "{reason}");
         }

@@ -53,6 +53,13 @@ pub struct Report {
 }
 
 impl Report {
+    fn note(&mut self, behaviour: &'static str, outcome: Outcome) {
+        match outcome {
+            Ok(()) => self.passed.push(behaviour),
+            Err(message) => self.failures.push(Failure { behaviour, message }),
+        }
+    }
+
     /// Panics with the whole report unless every behaviour holds: the last line of a test.
     ///
     /// # Panics
@@ -73,6 +80,16 @@ impl fmt::Display for Report {
     }
 }
 
+/// Carries out a behaviour at a place that is cleared before and after. The behaviour is boxed: this code is there once, and not once for each.
+async fn at_a_clear<S: Store, F: AsyncFn() -> S>(
+    place: &Place<'_, F>,
+    behaviour: Pin<Box<dyn Future<Output = Outcome> + '_>>,
+) -> Outcome {
+    place.clear().await.map_err(|error| format!("the place cannot be cleared: {error}"))?;
+    let outcome = behaviour.await;
+    outcome.and(place.clear().await.map_err(|error| format!("cleaning up: {error}")))
+}
+
 /// Runs every behaviour against handles that `open` gives, one after the other.
 ///
 /// Each call of `open` must give a new handle onto the same place; the suite closes the handles that it opens. A behaviour
@@ -82,16 +99,8 @@ pub async fn run_all<S: Store>(open: impl AsyncFn() -> S) -> Report {
     macro_rules! run {
         ($($file:ident :: $name:ident),+ $(,)?) => {$(
             let place = Place::new(concat!("contract/", stringify!($file), "/", stringify!($name), "/"), &open);
-            let outcome = match place.clear().await {
-                Ok(()) => $file::$name(&place).await,
-                Err(error) => Err(format!("the place cannot be cleared: {error}")),
-            };
-            let outcome = outcome.and(place.clear().await.map_err(|error| format!("cleaning up: {error}")));
-            let behaviour = concat!(stringify!($file), "::", stringify!($name));
-            match outcome {
-                Ok(()) => report.passed.push(behaviour),
-                Err(message) => report.failures.push(Failure { behaviour, message }),
-            }
+            let outcome = at_a_clear(&place, Box::pin($file::$name(&place))).await;
+            report.note(concat!(stringify!($file), "::", stringify!($name)), outcome);
         )+};
     }
     run!(
