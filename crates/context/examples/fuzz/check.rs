@@ -167,8 +167,9 @@ fn whole(case: &Case, counter: &dyn Counter) -> Found {
 
 /// A history that grew is prepared as one that came at once.
 fn grown(case: &Case, counter: &dyn Counter) -> Found {
-    // Compressing looks at the whole history, so what grows is what is not compressed.
-    let options = Options { compress: None, ..case.options.clone() };
+    // Compressing looks at the whole history, and results that are left out follow the newest user message. Neither grows.
+    let mut options = Options { compress: None, ..case.options.clone() };
+    options.selection.tool_results = true;
     let items = items(&case.messages);
     let whole = prepare(&items, &options, counter);
     let mut grown = Prepared::new(&items[..case.way as usize % (items.len() + 1)], options.preparing(), counter);
