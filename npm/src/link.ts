@@ -85,7 +85,7 @@ export class Link {
     return this.answer(method, json);
   }
 
-  /** As {@link call}, for a request that deletes, checks or draws a tree. */
+  /** As {@link call}, for a request that deletes. */
   async manage<T, M extends Method = Method>(method: M, ...params: Params<M>): Promise<T> {
     const json = check.toJson(params[0]);
     return answerOf(await this.managing((engine) => engine.call(method, utf8(json)) as Promise<string>));

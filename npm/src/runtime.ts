@@ -31,7 +31,7 @@ export interface InitOptions {
    * Where the files that come later are, if not beside this package. `archives.wasm` is loaded by the first
    * `import`, `prompts.wasm` by the first `context`, `getRecent`, `countTokens`, `trimMessages` and the like, `search.wasm` by the
    * first `search`, `agent.wasm` by the first agent or message of a mailbox, `manage.wasm` by the first call that
-   * deletes, checks or exports what is kept or draws its tree, `contract.wasm` by `checkStore`; `shared.wasm`, which has what several of them need, by
+   * deletes or exports what is kept, `contract.wasm` by `checkStore`; `shared.wasm`, which has what several of them need, by
    * the first of all; a vocabulary (`o200k_base.gz`, `cl100k_base.gz`) when something is first counted by it. `undefined` for a
    * file: the place beside this package, which `threadkeep/slim` does not know.
    */

@@ -394,7 +394,7 @@ export class Threadkeep {
    * @throws ThreadkeepError `missing-node`
    */
   async lint(leafId?: string): Promise<LintFinding[]> {
-    return this.#link.manage("lint", leafId === undefined ? {} : { leaf: check.id(leafId, "leafId") });
+    return this.#link.call("lint", leafId === undefined ? {} : { leaf: check.id(leafId, "leafId") });
   }
 
   /**

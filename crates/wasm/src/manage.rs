@@ -1,4 +1,4 @@
-//! Deletion, checks, trees and the export in Threadkeep's own format. They are a part of the module that is loaded when it is first
+//! Deletion and the export in Threadkeep's own format. They are a part of the module that is loaded when it is first
 //! needed. The only way in is [`Manage`]: other code must not call the part directly, or it could not be cut off.
 
 use std::cell::Cell;
@@ -43,7 +43,7 @@ pub(crate) async fn load() -> Result<&'static dyn Manage, JsValue> {
     Ok(manage)
 }
 
-/// Loads what deletes, checks, draws trees and exports. → `undefined`
+/// Loads what deletes and exports. → `undefined`
 #[wasm_bindgen(js_name = loadManage)]
 pub fn load_manage() -> Promise {
     promise(async { load().await.map(|_| JsValue::UNDEFINED) })

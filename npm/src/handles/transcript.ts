@@ -31,7 +31,7 @@ export class Transcript {
    * @throws ThreadkeepError `missing-transcript`, `missing-node`
    */
   async outline(leafId?: string): Promise<Outline> {
-    return this.#link.manage("outline", { transcript: this.id, ...(leafId === undefined ? {} : { leaf: check.id(leafId, "leafId") }) });
+    return this.#link.call("outline", { transcript: this.id, ...(leafId === undefined ? {} : { leaf: check.id(leafId, "leafId") }) });
   }
 
   /**

@@ -27,7 +27,7 @@ impl<S: Store> Keep<S> {
         }
     }
 
-    /// Answers a request that adds to conversations, reads or lists them, as [`Keep::handle`] does. Any other request comes back, for
+    /// Answers a request that adds to conversations, reads, checks or lists them, as [`Keep::handle`] does. Any other request comes back, for
     /// [`Keep::manage`]. The two are apart so that a browser can load the code of the second later.
     ///
     /// # Errors
@@ -58,11 +58,17 @@ impl<S: Store> Keep<S> {
             Request::Rename { transcript, title } => self.rename(&transcript, title).await.map(|()| Response::Done),
             Request::Choose { leaf } => self.choose(&leaf).await.map(|()| Response::Done),
             Request::Stats => self.stats().await.map(Response::Stats),
+            Request::Lint { leaf } => self.lint(leaf.as_ref()).await.map(Response::Lint),
+            Request::Outline { transcript, leaf } => {
+                self.outline(&transcript, leaf.as_ref()).await.map(|outline| Response::Outline(Box::new(outline)))
+            }
+            Request::Rows { leaf, start, end } => self.rows(&leaf, start, end).await.map(Response::Nodes),
+            Request::Tree { transcript } => self.tree(&transcript).await.map(Response::Tree),
             other => return Err(other),
         })
     }
 
-    /// Answers a request that deletes, checks, or draws a tree. One of [`Keep::talk`] is a bad request here.
+    /// Answers a request that deletes. One of [`Keep::talk`] is a bad request here.
     ///
     /// # Errors
     /// [`KeepError`]; nothing was stored then.
@@ -72,12 +78,6 @@ impl<S: Store> Keep<S> {
             Request::DeleteBranch { node } => self.delete_branch(&node).await.map(Response::Number),
             Request::DeleteTranscript { transcript } => self.delete_transcript(&transcript).await.map(Response::Number),
             Request::DeleteAll => self.delete_all().await.map(|()| Response::Done),
-            Request::Lint { leaf } => self.lint(leaf.as_ref()).await.map(Response::Lint),
-            Request::Outline { transcript, leaf } => {
-                Ok(Response::Outline(Box::new(self.outline(&transcript, leaf.as_ref()).await?)))
-            }
-            Request::Rows { leaf, start, end } => self.rows(&leaf, start, end).await.map(Response::Nodes),
-            Request::Tree { transcript } => self.tree(&transcript).await.map(Response::Tree),
             _ => Err(KeepError::BadRequest("this request is one that Keep::talk answers".to_owned())),
         }
     }
