@@ -192,13 +192,11 @@ export class Agent {
    * console.log(context.tokens, body);
    * ```
    */
-  async nextRequest(content: string | MailText, options?: Pick<SendOptions, "conversation" | "replyTo">): Promise<NextRequest> {
+  async nextRequest(text: string, options?: Pick<SendOptions, "conversation" | "replyTo">): Promise<NextRequest> {
     this.#open();
-    const { conversation, replyTo } = SEND;
-    const ids = check.options(options, "options", { conversation, replyTo });
-    const text = mailText({ edgeNames: [], ...(spoken(content, "content") as { strings: string[]; edgeNames?: string[] }) });
-    const json = check.toJson({ text, ...ids });
-    return JSON.parse(await this.#use((handle) => run(() => handle.nextRequest(json)))) as NextRequest;
+    const ids = check.options(options, "options", SEND);
+    const json = check.toJson({ text: check.text(text, "text"), ...ids });
+    return this.#asked((handle) => handle.nextRequest(json));
   }
 
   /** Ends all turns that are under way in this tab: what was said stays, and the next message is answered as ever. */
@@ -259,7 +257,7 @@ export class Agent {
         seen.push(event);
         tell(event);
       };
-      const made = JSON.parse(await this.#use((handle) => run(() => begin(handle, node, hear)))) as NodeInfo;
+      const made = await this.#asked<NodeInfo>((handle) => begin(handle, node, hear));
       if (made.sealed && !seen.some(({ type }) => type === "ended")) seen.push(...(await this.#elsewhere(made)));
       return this.#result(made, seen, undefined);
     });
@@ -300,7 +298,7 @@ export class Agent {
       const mails = await this.#keep.mailbox(this.name).messages({ dismissed: true });
       if (mails.some(({ messageId, dismissed }) => messageId === node && dismissed !== undefined))
         return { node: null, outcome: null, code: null, reply: null, text: "" };
-      throw new ThreadkeepError("missing-node", `the message ${node} was deleted before it was answered: send it again`, { node });
+      throw new ThreadkeepError("missing-node", `the message ${node} was deleted: send it again`, { node });
     }
     if (!isOver() && info.sealed) {
       for (const event of await this.#elsewhere(info)) {
@@ -311,8 +309,13 @@ export class Agent {
     return this.#result(info, seen, node);
   }
 
+  /** What the engine answers as JSON text. */
+  async #asked<T>(question: (handle: Handle) => Promise<string>): Promise<T> {
+    return JSON.parse(await this.#use((handle) => run(() => question(handle)))) as T;
+  }
+
   async #isOpen(node: string): Promise<boolean> {
-    const open = JSON.parse(await this.#use((handle) => run(() => handle.interrupted()))) as NodeInfo[];
+    const open = await this.#asked<NodeInfo[]>((handle) => handle.interrupted());
     return open.some(({ id }) => id === node);
   }
 
@@ -497,6 +500,6 @@ export function createAgent<P extends Provider = "openai-chat", Sdk extends bool
   for (const name of ["keep", "model"] as const) if (checked[name] === undefined) throw badArgument(`options.${name}`, "is missing");
   const own: readonly string[] = checked.builtIn ?? [];
   for (const [name] of checked.tools ?? [])
-    if (own.includes(name)) throw badArgument(`options.tools.${name}`, "has the name of a built-in tool: leave that out of builtIn, or rename this one");
+    if (own.includes(name)) throw badArgument(`options.tools.${name}`, "has the name of a built-in tool: rename it, or leave that out of builtIn");
   return new Agent(checked);
 }

@@ -1,6 +1,6 @@
 // Argument checks: every wrong argument is a ThreadkeepError that names it, before anything happens.
 
-import { ThreadkeepError, badArgument } from "./errors.js";
+import { ThreadkeepError, badArgument, wordsOf } from "./errors.js";
 
 const MAX_U32 = 0xffff_ffff;
 const MAX_ID_BYTES = 512;
@@ -53,7 +53,7 @@ export function unchecked<T>(value: unknown): T {
 
 /** A string that names something: one with half a character is refused, since another name would be stored. */
 export function exact(value: unknown, argument: string): string {
-  if (text(value, argument) !== value) throw badArgument(argument, "contains a lone surrogate (half of a character pair), which cannot be stored");
+  if (text(value, argument) !== value) throw badArgument(argument, "contains a lone surrogate, half of a character");
   return value;
 }
 
@@ -156,10 +156,6 @@ export function reading<T>(argument: string, read: () => T): T {
     if (error instanceof ThreadkeepError) throw error;
     throw badArgument(argument, `cannot be read: ${wordsOf(error)}`, error);
   }
-}
-
-function wordsOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
 }
 
 /** Text, or a list of content parts. */

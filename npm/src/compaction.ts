@@ -3,7 +3,7 @@
 
 import type { Canceller, Engine } from "../wasm/threadkeep.js";
 import * as check from "./check.js";
-import { badArgument, ThreadkeepError } from "./errors.js";
+import { badArgument, ThreadkeepError, wordsOf } from "./errors.js";
 import { now, run } from "./runtime.js";
 import type { CompactParams, Compaction, CompactionPolicy } from "./generated/compaction.js";
 import type { Encoding } from "./generated/context.js";
@@ -198,6 +198,6 @@ export function answered(answer: unknown): string {
 }
 
 function words(error: unknown): string {
-  const said = error instanceof Error ? error.message : String(error);
+  const said = wordsOf(error);
   return said === "" ? "the model failed without a word" : said;
 }

@@ -1,6 +1,6 @@
 // Vectors: the user's callback makes them of texts, here they become signed bytes, the engine keeps them and ranks by them.
 
-import { ThreadkeepError } from "./errors.js";
+import { ThreadkeepError, wordsOf } from "./errors.js";
 
 /**
  * Makes vectors of texts, one for each, all of the same length (16,384 numbers at most): a model in the page, or a service.
@@ -58,7 +58,7 @@ export async function vectors(embed: Embed, texts: string[], timeoutMs = TIMEOUT
     made = await Promise.race([embed([...texts], { signal: ended.signal }), late]);
   } catch (error) {
     if (ended.signal.aborted) throw ended.signal.reason;
-    throw failed(`failed: ${error instanceof Error ? error.message : String(error)}`, error);
+    throw failed(`failed: ${wordsOf(error)}`, error);
   } finally {
     clearTimeout(timer);
   }

@@ -134,3 +134,8 @@ export function reportUncaught(error: unknown): void {
       throw error;
     });
 }
+
+/** What an error says. @internal */
+export function wordsOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}

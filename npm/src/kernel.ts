@@ -2,7 +2,7 @@
 // working context is the chain of that thread with its newest checkpoint. Only settings are stored here.
 
 import * as check from "./check.js";
-import { badArgument, reportUncaught } from "./errors.js";
+import { badArgument, reportUncaught, wordsOf } from "./errors.js";
 import { render } from "./prompts.js";
 import type { Thread } from "./handles/thread.js";
 import { inside, Threadkeep } from "./threadkeep.js";
@@ -135,8 +135,7 @@ export class Kernel<P extends Provider = "openai-chat"> {
    */
   addProcessor(processor: Processor): void {
     const order = check.isObject(processor) ? processor.order : undefined;
-    if (typeof order !== "number" || !(order < INGEST_ORDER))
-      throw badArgument("processor.order", `must be a number below ${INGEST_ORDER}, where memory takes what has come of the message`);
+    if (typeof order !== "number" || !(order < INGEST_ORDER)) throw badArgument("processor.order", `must be a number below ${INGEST_ORDER}`);
     this.#processors = [...this.#processors, processor].sort((a, b) => a.order - b.order);
   }
 
@@ -198,10 +197,9 @@ export class Kernel<P extends Provider = "openai-chat"> {
       try {
         made = (await processor[step]?.(made)) ?? made;
       } catch (error) {
-        throw badArgument("message", `was not stored, for a processor failed: ${error instanceof Error ? error.message : String(error)}`, error);
+        throw badArgument("message", `was not stored: a processor failed: ${wordsOf(error)}`, error);
       }
-      if (!check.isObject(made) || made.role !== message.role || call(made) !== call(message))
-        throw badArgument("message", "must keep its role and its call: a processor changed that");
+      if (!check.isObject(made) || made.role !== message.role || call(made) !== call(message)) throw badArgument("message", "must keep its role and its call");
     }
     return made;
   }
@@ -282,7 +280,7 @@ export class Kernel<P extends Provider = "openai-chat"> {
     if (turnIds === undefined) return this.#thread.compact({ ...this.#options.compact, agent });
     const all = await this.selectCompactionWindow(0);
     if (!Array.isArray(turnIds) || turnIds.length === 0 || turnIds.some((turn, at) => turn !== all[at]))
-      throw badArgument("turnIds", "must be the oldest turns that are not covered, without the newest");
+      throw badArgument("turnIds", "must be the oldest turns that are not covered");
     // One more where the newest turn is answered, so that it counts among the tail.
     let keepTurns = all.length - turnIds.length;
     if ((await this.selectCompactionWindow(keepTurns)).length > turnIds.length) keepTurns += 1;

@@ -60,6 +60,19 @@ export class Link {
     this.embedding = options;
   }
 
+  /**
+   * Options of a prompt as JSON, which count tokens as the keep does unless they say how, and how. The vocabulary for that may have to be
+   * loaded. Wrong options are left to the engine.
+   */
+  counted(options: unknown): { json: string; encoding: Encoding | undefined } {
+    void this.engine;
+    const { encoding: usual } = this;
+    const how: unknown = check.reading("options", () =>
+      check.isObject(options) ? { ...options, encoding: options["encoding"] ?? usual } : (options ?? { encoding: usual }),
+    );
+    return { json: check.optionsJson(how), encoding: (how as { encoding?: Encoding }).encoding };
+  }
+
   /** The engine; throws `closed` after {@link close}. */
   get engine(): Engine {
     if (this.#engine === undefined) throw new ThreadkeepError("closed", "this keep is closed: open it again");

@@ -39,6 +39,6 @@ export function lostIn(messages: readonly unknown[]): ContextWarning[] {
 
 /** A node that was stored, with a warning of the places at which its messages were cut, if any. */
 export function told(node: NodeInfo, places: readonly number[]): NodeInfo {
-  const warnings = warningOf("a text was cut inside a character: U+FFFD is stored in place of the half", places);
+  const warnings = warningOf("a text was cut inside a character: U+FFFD stands for the half", places);
   return warnings.length === 0 ? node : { ...node, warnings };
 }

@@ -133,16 +133,7 @@ export async function validate(input: readonly object[] | Payload | object, prov
  */
 export async function replayCase(file: string): Promise<CaseReplay> {
   const text = check.text(file, "file");
-  await needEncoding(encodingOf(text));
+  const encoding = check.reading("file", () => (JSON.parse(text) as { options: { encoding?: unknown } }).options.encoding ?? "o200k_base");
+  await needEncoding(encoding);
   return JSON.parse(now((wasm) => wasm.replayCase(text))) as CaseReplay;
-}
-
-/** How a case file was counted. What is no case file is left to the module, which says why. */
-function encodingOf(file: string): unknown {
-  try {
-    const { options } = JSON.parse(file) as { options?: { encoding?: unknown } };
-    return options?.encoding ?? "o200k_base";
-  } catch {
-    return "estimate";
-  }
 }

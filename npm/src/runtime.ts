@@ -4,7 +4,7 @@
 import * as parts from "../wasm/parts.js";
 import initWasm, * as wasm from "../wasm/threadkeep.js";
 import * as check from "./check.js";
-import { ThreadkeepError, badArgument, fromWasm } from "./errors.js";
+import { ThreadkeepError, badArgument, fromWasm, wordsOf } from "./errors.js";
 import { VERSION } from "./version.js";
 
 /**
@@ -103,7 +103,7 @@ async function load(source: InitSource | Promise<InitSource> | undefined, option
     );
   } catch (error) {
     if (error instanceof ThreadkeepError) throw error;
-    throw initFailed(error instanceof Error ? error.message : String(error), error);
+    throw initFailed(wordsOf(error), error);
   }
   ready = true;
 }
@@ -138,7 +138,7 @@ async function loadPart(part: Part): Promise<void> {
     await parts[part]();
   } catch (error) {
     if (error instanceof ThreadkeepError) throw error;
-    throw initFailed(`its part ${part}: ${error instanceof Error ? error.message : String(error)}`, error);
+    throw initFailed(`its part ${part}: ${wordsOf(error)}`, error);
   }
   // Now that it is there, the functions that answer at once find it.
   if (part === "prompts") await run((module) => module.loadPrompts() as Promise<void>);
@@ -160,11 +160,7 @@ async function partModule(file: PartFile): Promise<Uint8Array<ArrayBuffer> | Web
 function ownFile(file: OwnFile): URL {
   const place = places[file];
   if (place !== undefined) return place();
-  throw new ThreadkeepError(
-    "init-failed",
-    `nobody said where ${file} is: threadkeep/slim knows no files of its own, so init(source, { part }) comes before anything else`,
-    { file },
-  );
+  throw new ThreadkeepError("init-failed", `Cannot locate ${file}. With threadkeep/slim, call init(source, { part }) first.`, { file });
 }
 
 async function compile(source: InitSource): Promise<WebAssembly.Module> {
@@ -252,10 +248,10 @@ function turn(): void {
 /** After a trap the instance's memory cannot be trusted: everybody who waits is told, and nobody gets in again. */
 function breakDown(error: unknown): ThreadkeepError {
   if (broken === undefined) {
-    const words = lastWords ?? (error instanceof Error ? error.message : String(error));
+    const words = lastWords ?? wordsOf(error);
     broken = new ThreadkeepError(
       "panicked",
-      `Threadkeep met a bug in itself and stopped; what it acknowledged is safe, load it anew to go on (${words})`,
+      `Threadkeep stopped at a bug of its own (${words}). Acknowledged writes are safe. Load it anew.`,
       { panic: words },
       error,
     );
@@ -292,7 +288,7 @@ export function run<T>(start: (module: typeof wasm) => Promise<T>): Promise<T> {
 
 /** Calls something synchronous in wasm. @internal */
 export function now<T>(call: (module: typeof wasm) => T): T {
-  if (!ready) throw new ThreadkeepError("not-initialised", "the WebAssembly module is not loaded yet: await init() first");
+  if (!ready) throw new ThreadkeepError("not-initialised", "the module is not loaded yet: await init() first");
   if (broken !== undefined) throw broken;
   try {
     return call(wasm);

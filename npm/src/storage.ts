@@ -1,7 +1,7 @@
 // Where a keep's data is stored: the place that the options name, or what the platform has. Several keeps may use one adapter: the first opens
 // it, and the last one closes it.
 
-import { ThreadkeepError, type ThreadkeepErrorCode } from "./errors.js";
+import { ThreadkeepError, type ThreadkeepErrorCode, wordsOf } from "./errors.js";
 import { adapterOf, type StorageOptions } from "./options.js";
 import { inNode } from "./runtime.js";
 import type { MaybePromise, StoreAdapter } from "./stores/adapter.js";
@@ -36,14 +36,10 @@ export async function storagePlace(options: StorageOptions, scope: string | unde
       return { kind: "file", adapter: store, shared: shared(`file:${place}`), given: false };
     } catch (error) {
       // The working directory is gone.
-      throw new ThreadkeepError("unavailable", `no folder can be used: ${error instanceof Error ? error.message : String(error)}`, {}, error);
+      throw new ThreadkeepError("unavailable", `no folder can be used: ${wordsOf(error)}`, {}, error);
     }
   }
-  if (kind === "file")
-    throw new ThreadkeepError(
-      "unavailable",
-      'storage: "file" needs Node, Deno or Bun, and a build that was not made for browsers: use "indexeddb" here, or "memory"',
-    );
+  if (kind === "file") throw new ThreadkeepError("unavailable", 'storage: "file" needs Node, Deno or Bun: use "indexeddb" here, or "memory"');
   return { kind: "memory", shared: undefined, ...none };
 }
 

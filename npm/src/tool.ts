@@ -2,7 +2,7 @@
 // it can read; only what is wrong with the keep itself is thrown.
 
 import * as check from "./check.js";
-import { ThreadkeepError } from "./errors.js";
+import { ThreadkeepError, wordsOf } from "./errors.js";
 import { NOBODY, SEARCH, type SearchOptions } from "./options.js";
 import type { SearchHit } from "./generated/search.js";
 
@@ -78,7 +78,7 @@ export function searchTool(where: Searchable, options?: SearchOptions): SearchTo
       try {
         asked = read(typeof args === "string" ? JSON.parse(args) : args);
       } catch (error) {
-        return JSON.stringify({ error: error instanceof Error ? error.message : String(error) });
+        return JSON.stringify({ error: wordsOf(error) });
       }
       try {
         const hits = await where.search(asked.query, { ...asked.options, agent: NOBODY, ...fixed });

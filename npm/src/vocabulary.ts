@@ -1,6 +1,6 @@
 // The token vocabularies: assets of their own, read when something is first counted by them and never before.
 
-import { ThreadkeepError, badArgument } from "./errors.js";
+import { ThreadkeepError, badArgument, wordsOf } from "./errors.js";
 import { asset, inNode, need, nodeModule, now, partBytes, type InitSource } from "./runtime.js";
 import type { Encoding } from "./generated/context.js";
 
@@ -69,7 +69,7 @@ async function read(encoding: VocabularyName, source: InitSource | Promise<InitS
     return bytes[0] === 0x1f && bytes[1] === 0x8b ? await unpack(bytes) : bytes;
   } catch (error) {
     if (error instanceof ThreadkeepError) throw error;
-    const why = error instanceof Error ? error.message : String(error);
+    const why = wordsOf(error);
     throw new ThreadkeepError("init-failed", `the vocabulary cannot be loaded: ${why}`, {}, error);
   }
 }

@@ -98,15 +98,16 @@ test("it replays equal in Node and in Chromium, and a changed byte is named in b
   assert.deepEqual(await inPage(files), here);
 });
 
-test("a chain's prompt with options is a case too", options, async () => {
+test("a prompt that was noted and not sent is a case too", options, async () => {
   // Replaced secrets have other tokens, so this thread has none.
-  const plain = turns().slice(0, 201).map((message) => ({ ...message, content: message.content?.replace(KEY, "gone") ?? null }));
+  const plain = turns()
+    .slice(0, 201)
+    .map((message) => ({ ...message, content: message.content?.replace(KEY, "gone") ?? null }));
   await keep.thread("plain").append(plain);
-  const at = { at: "plain", options: { encoding: "cl100k_base", budget: { maxTokens: 3000 }, policy: "newest" } };
-  const text = await keep.requests.caseFile(at);
+  const { request, tokens } = await keep.thread("plain").context({ encoding: "cl100k_base", budget: { maxTokens: 3000 }, policy: "newest", record: true });
+  const text = await keep.requests.caseFile(request);
   const { record, options: used, context } = JSON.parse(text);
-  assert.deepEqual([record, used.encoding, used.policy], [null, "cl100k_base", "newest"]);
-  assert.equal(context.tokens, (await keep.thread("plain").context(at.options)).tokens);
+  assert.deepEqual([record.id, used.encoding, used.policy, context.tokens], [request, "cl100k_base", "newest", tokens]);
   assert.equal((await replayCase(text)).equal, true);
 });
 

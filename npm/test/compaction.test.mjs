@@ -338,7 +338,7 @@ test("what is wrong is named", async () => {
   await rejects(keep.thread("main").compact({ keep: 3 }), "bad-request", /options\.keep/);
   await rejects(keep.thread("main").compact({ strategy: "forget" }), "bad-request", /strategy/);
   await rejects(keep.thread("main").compact({ summarize: "gpt" }), "bad-request", /options\.summarize/);
-  await rejects(keep.thread("main").compact({ keepRecent: 0 }), "bad-request", /options\.keepRecent/);
+  await rejects(keep.thread("main").compact({ keepRecent: 0 }), "bad-request", /keepRecent must be a whole number from 1 on/);
   await rejects(keep.thread("main").compact({ keepTurns: -1 }), "bad-request", /options\.keepTurns/);
   await rejects(keep.thread("main").compact({ provider: "abacus" }), "bad-request", /provider/);
   await rejects(keep.thread("main").compact({ encoding: "abacus" }), "bad-request", /encoding/);

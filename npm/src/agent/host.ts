@@ -77,7 +77,7 @@ export class Host {
         const result = (await tool.execute(given, { id, name, node, signal })) ?? null;
         const json = check.json(result, "the result");
         if (json.includes("\ufffd") && json !== JSON.stringify(result))
-          this.#heard({ type: "delta", node, warning: `The result of the tool ${name} was cut inside a character. U+FFFD stands in its place.` });
+          this.#heard({ type: "delta", node, warning: `The result of the tool ${name} was cut inside a character: U+FFFD stands for the half` });
         return json;
       } catch (error) {
         throw words(error) || "the tool failed without a word";
@@ -92,7 +92,7 @@ export class Host {
         if (this.#summarize === undefined) throw new Error("there is no function that summarises");
         return answered(await this.#summarize({ ...(JSON.parse(json) as Omit<SummaryRequest, "signal">), signal }));
       } catch (error) {
-        throw words(error) || "the function that summarises failed without a word";
+        throw words(error) || "the summariser failed";
       }
     });
   }

@@ -175,7 +175,7 @@ const object = (value: unknown, argument: string): unknown => {
   return value;
 };
 const standard = (value: unknown, argument: string): unknown => {
-  if (!isStandard(value)) throw badArgument(argument, "must be a Standard Schema: one of Zod, Valibot or ArkType, for example");
+  if (!isStandard(value)) throw badArgument(argument, "must be a Standard Schema, such as one of Zod");
   return value;
 };
 const TOOL = { description: check.text, parameters: object, schema: standard, execute: check.callback, repeatable: check.flag };

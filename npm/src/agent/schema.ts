@@ -1,6 +1,6 @@
 // Schemas of other libraries for the arguments of tools: Standard Schema, which Zod, Valibot, ArkType and others implement.
 
-import { badArgument } from "../errors.js";
+import { badArgument, wordsOf } from "../errors.js";
 
 /** A schema that follows Standard Schema (standardschema.dev), such as one of Zod, Valibot or ArkType. */
 export interface StandardSchema<Input = unknown, Output = Input> {
@@ -30,12 +30,12 @@ export function parametersOf(schema: StandardSchema | undefined, parameters: obj
   if (schema === undefined || parameters !== undefined) return parameters;
   const convert = schema["~standard"].jsonSchema;
   if (convert === undefined)
-    throw badArgument(`${argument}.parameters`, `is missing: the schema of ${schema["~standard"].vendor} gives no JSON Schema, so give one beside it`);
+    throw badArgument(`${argument}.parameters`, `is missing: the schema of ${schema["~standard"].vendor} gives no JSON Schema: give one beside it`);
   try {
     const { $schema: _, ...made } = convert.input({ target: "draft-07" });
     return made;
   } catch (error) {
-    throw badArgument(`${argument}.schema`, `gives no JSON Schema (${error instanceof Error ? error.message : String(error)}): give \`parameters\` beside it`);
+    throw badArgument(`${argument}.schema`, `gives no JSON Schema (${wordsOf(error)}): give \`parameters\` beside it`);
   }
 }
 

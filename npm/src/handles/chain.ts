@@ -53,14 +53,9 @@ export abstract class Chain {
   async context<P extends Provider = "openai-chat", M extends string = never, Stream extends boolean = false, Sdk extends boolean = false>(
     options?: ContextOptions<P> & FormOptions<M, Stream, Sdk>,
   ): Promise<Context<P, FormOf<M, Stream, Sdk>>> {
-    void this.#link.engine;
-    const { encoding: usual } = this.#link;
     // Written down before anything is waited for.
-    const given: unknown = check.reading("options", () =>
-      check.isObject(options) ? { ...options, encoding: options.encoding ?? usual } : (options ?? { encoding: usual }),
-    );
-    const how = check.optionsJson(given);
-    await needEncoding((given as ContextOptions).encoding);
+    const { json: how, encoding } = this.#link.counted(options);
+    await needEncoding(encoding);
     const json = `{"at":${JSON.stringify(this.#at)},"options":${how}}`;
     const [answer, lines] = await this.#link.ask(json, (engine, bytes) => engine.call("context", bytes) as Promise<[string, LedgerLines]>);
     const { data } = JSON.parse(answer) as { data: Omit<Context<P, FormOf<M, Stream, Sdk>>, "ledger"> };
@@ -294,15 +289,10 @@ export abstract class Chain {
     options: ContextOptions | undefined,
     more: Record<string, string>,
   ): Promise<T> {
-    const { encoding: usual } = this.#link;
-    const given: unknown = check.reading("options", () => {
-      if (options === undefined) return { encoding: usual };
-      return check.isObject(options) ? { ...options, encoding: options.encoding ?? usual } : options;
-    });
     // Written down before anything is waited for.
-    const written = JSON.parse(check.optionsJson(given)) as ContextOptions;
-    await needEncoding((given as ContextOptions).encoding);
-    return this.#link.callWith("prompts", method, { at: this.#at, ...more, options: written } as never);
+    const { json, encoding } = this.#link.counted(options);
+    await needEncoding(encoding);
+    return this.#link.callWith("prompts", method, { at: this.#at, ...more, options: JSON.parse(json) as ContextOptions } as never);
   }
 
   /** A request about this chain that needs the part of the module for prompts. */

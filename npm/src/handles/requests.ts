@@ -2,7 +2,7 @@
 
 import * as check from "../check.js";
 import type { Link } from "../link.js";
-import type { Context, ContextOptions, Encoding } from "../generated/context.js";
+import type { Context, ContextOptions } from "../generated/context.js";
 import type { CaseRedaction, Costs, RequestRecord } from "../generated/journal.js";
 import type { Price, Provider } from "../generated/provider.js";
 import type { SimulateOptions, Simulation } from "../generated/what-if.js";
@@ -106,11 +106,12 @@ export class Requests {
    * ```
    */
   async simulate(at: string, options?: SimulateOptions): Promise<Simulation> {
-    const place = check.id(at, "at");
-    const given = check.reading("options", () => withEncoding(options, this.#link.encoding));
-    const json = check.optionsJson(given);
-    await needEncoding(check.isObject(given) ? (given as SimulateOptions).context?.encoding : undefined);
-    return this.#link.callWith("prompts", "simulate", { at: place, options: JSON.parse(json) as SimulateOptions });
+    const { json, encoding } = this.#link.counted(options?.context);
+    // Wrong options are left to the engine.
+    const how = check.isObject(options ?? {}) ? { ...options, context: JSON.parse(json) as ContextOptions } : options;
+    const request = { at: check.id(at, "at"), options: how as SimulateOptions };
+    await needEncoding(encoding);
+    return this.#link.callWith("prompts", "simulate", request);
   }
 
   /**
@@ -126,6 +127,8 @@ export class Requests {
    * ```
    */
   async get(id: string): Promise<SentRequest> {
+    // It is counted again, also in a keep that has counted nothing yet.
+    await needEncoding(this.#link.encoding);
     return this.#link.callWith("prompts", "request", { id: check.text(id, "id") });
   }
 
@@ -136,7 +139,7 @@ export class Requests {
    * API keys and tokens are always replaced. With `texts: "replaced"`, other words stand for all texts. Each has the length of the original in
    * UTF-16, and about as many tokens. Roles, names of tools, field names, numbers and ids stay.
    *
-   * @param which a request's id; or a chain (`at`) with options of {@link Chain.context}, for a prompt that was not sent
+   * @param id a request's id; {@link Chain.context} with `record` gives one for a prompt that was not sent
    * @param options `redact`: what the file hides
    * @returns the file's text
    * @throws ThreadkeepError `bad-request`; `missing-node`; `corrupt`; the storage's codes
@@ -147,25 +150,9 @@ export class Requests {
    * const file = await keep.requests.caseFile(last.id, { redact: { texts: "replaced" } });
    * ```
    */
-  async caseFile(which: string | { at: string; options?: ContextOptions }, options?: { redact?: CaseRedaction }): Promise<string> {
-    const how = check.options(options, "options", { redact: check.unchecked<CaseRedaction> });
-    const { encoding: usual } = this.#link;
-    if (typeof which === "string") {
-      const id = check.text(which, "id");
-      await needEncoding(usual);
-      return this.#link.callWith("prompts", "caseFile", { id, ...how });
-    }
-    const chain = check.options(which, "which", { at: check.id, options: check.unchecked<ContextOptions> });
-    const request = { at: check.id(chain.at, "at"), options: { ...chain.options, encoding: chain.options?.encoding ?? usual }, ...how };
-    await needEncoding(request.options.encoding);
-    return this.#link.callWith("prompts", "caseOf", request);
+  async caseFile(id: string, options?: { redact?: CaseRedaction }): Promise<string> {
+    const request = { id: check.text(id, "id"), ...options };
+    await needEncoding(this.#link.encoding);
+    return this.#link.callWith("prompts", "caseFile", request);
   }
-}
-
-/** Options whose prompts count tokens as the keep does, unless they say how. Wrong ones are left to the engine. */
-function withEncoding(options: unknown, usual: Encoding): unknown {
-  if (options === undefined) return { context: { encoding: usual } };
-  if (!check.isObject(options)) return options;
-  const context = options["context"] ?? {};
-  return { ...options, context: check.isObject(context) ? { ...context, encoding: context["encoding"] ?? usual } : context };
 }
