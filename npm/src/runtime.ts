@@ -160,7 +160,7 @@ async function partModule(file: PartFile): Promise<Uint8Array<ArrayBuffer> | Web
 function ownFile(file: OwnFile): URL {
   const place = places[file];
   if (place !== undefined) return place();
-  throw new ThreadkeepError("init-failed", `Cannot locate ${file}. With threadkeep/slim, call init(source, { part }) first.`, { file });
+  throw new ThreadkeepError("init-failed", `Cannot locate ${file}: call init(source, { part }) first`, { file });
 }
 
 async function compile(source: InitSource): Promise<WebAssembly.Module> {
@@ -181,7 +181,7 @@ export async function asset(source: InitSource): Promise<Uint8Array<ArrayBuffer>
   if (!isAddress(source) && !(typeof Response === "function" && source instanceof Response)) throw badArgument("source", "must be a URL, bytes or a Response");
   const file = isAddress(source) ? await read(source) : (source as Response);
   if (check.isBytes(file)) return file;
-  if (!file.ok) throw new Error(`${file.url} answers ${file.status} ${file.statusText}`.trimEnd());
+  if (!file.ok) throw new Error(answerOf(file));
   return new Uint8Array(await file.arrayBuffer());
 }
 
@@ -212,7 +212,7 @@ async function read(source: string | URL): Promise<Uint8Array<ArrayBuffer> | Res
 }
 
 async function compileResponse(response: Response): Promise<WebAssembly.Module> {
-  if (!response.ok) throw initFailed(`${response.url} answers ${response.status} ${response.statusText}`.trimEnd());
+  if (!response.ok) throw initFailed(answerOf(response));
   // Streaming insists on the type, which not every server gets right.
   const streams = response.headers.get("content-type") === "application/wasm";
   return streams ? WebAssembly.compileStreaming(response) : WebAssembly.compile(await response.arrayBuffer());
@@ -297,4 +297,9 @@ export function now<T>(call: (module: typeof wasm) => T): T {
     if (typeof error === "string") throw fromWasm(error);
     throw breakDown(error);
   }
+}
+
+/** What a server said instead of a file. */
+function answerOf({ url, status, statusText }: Response): string {
+  return `${url} answers ${status} ${statusText}`.trimEnd();
 }

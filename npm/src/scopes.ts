@@ -55,7 +55,7 @@ export async function openEngine(options: OpenOptions): Promise<Opened> {
 /** The names of the scopes of a place. */
 export async function* scopesIn(options: StorageOptions | undefined): AsyncGenerator<string, void, undefined> {
   const given = check.options(options, "options", STORAGE) as StorageOptions;
-  if (typeof given.storage === "function") throw badArgument("options.storage", "cannot be a function here: list the scopes of each adapter that it gives");
+  if (typeof given.storage === "function") throw badArgument("options.storage", "cannot be a function here: list each adapter");
   const place = await storagePlace(given, undefined);
   // Nobody else can have stored anything there.
   if (place.kind === "memory") return;

@@ -3,7 +3,7 @@
 import type { Engine, LedgerLines } from "../../wasm/threadkeep.js";
 import * as check from "../check.js";
 import * as compaction from "../compaction.js";
-import type { Link } from "../link.js";
+import type { Link, Method } from "../link.js";
 import { SEARCH_CHAIN, type ChainSearchOptions } from "../options.js";
 import { now } from "../runtime.js";
 import { hitsOf, search, type SearchHits } from "../search.js";
@@ -292,12 +292,12 @@ export abstract class Chain {
     // Written down before anything is waited for.
     const { json, encoding } = this.#link.counted(options);
     await needEncoding(encoding);
-    return this.#link.callWith("prompts", method, { at: this.#at, ...more, options: JSON.parse(json) as ContextOptions } as never);
+    return this.#prompts(method, { ...more, options: JSON.parse(json) as ContextOptions });
   }
 
   /** A request about this chain that needs the part of the module for prompts. */
-  #prompts<T>(method: "checkpoints" | "epochs" | "compactionRequired" | "requestCompaction" | "clearCompactionRequest" | "pins"): Promise<T> {
-    return this.#link.callWith("prompts", method, { at: this.#at });
+  #prompts<T>(method: Method, more?: object): Promise<T> {
+    return this.#link.callWith("prompts", method, { at: this.#at, ...more } as never);
   }
 }
 
