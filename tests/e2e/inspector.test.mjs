@@ -96,7 +96,11 @@ async function open(tab, archive = questions(), title = TITLE, patience = {}) {
   return figures(tab);
 }
 
-const mark = (tab, text) => tab.message(text).first().getAttribute("data-mark");
+/** The mark of a message, once the thread is drawn for the answer that the pane shows. */
+async function mark(tab, text) {
+  await tab.page.evaluate(() => new Promise((drawn) => requestAnimationFrame(() => requestAnimationFrame(drawn))));
+  return tab.message(text).first().getAttribute("data-mark");
+}
 
 test("the sample: the slider moves marks, sums equal the figure, and the vocabulary comes only now", () =>
   site.visit(async (tab) => {

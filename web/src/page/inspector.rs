@@ -206,13 +206,15 @@ impl Inspector {
     /// Reads what is stored, and shows it. On the first start with keeps that have settings, what this browser has moves over.
     async fn load(self) {
         let old = dom::remembered(OLD_SETTINGS).unwrap_or_default();
+        let before = self.settings();
         let Ok(Reply::Settings(stored)) = self.engine.ask(Ask::Inspect(Inspect::Settings(old))).await else { return };
         dom::forget(OLD_SETTINGS);
         let encoding = dom::remembered(ENCODING).and_then(|place| place.parse().ok());
         let stored = stored.with("encoding", encoding.or(stored.get("encoding")));
         dom::remember(ENCODING, &stored.encoding().to_string());
-        // The reader may have gone on meanwhile.
-        if !self.with(|inner| inner.unsaved || std::mem::replace(&mut inner.settings, stored) == stored) {
+        // The reader may have gone on meanwhile, and what was read is older then.
+        let newer = |inner: &Inner| inner.unsaved || inner.settings != before;
+        if !self.with(|inner| newer(inner) || std::mem::replace(&mut inner.settings, stored) == stored) {
             self.show_settings();
         }
     }
