@@ -1,6 +1,8 @@
 //! Selection: which messages of a log prompts may have at all, whatever the budget. A message says its mode, run and workflow in its
 //! fields `mode`, `runId` and `workflowId`, and that people see it folded in `isCollapsed`.
 
+use std::collections::HashSet;
+
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use threadkeep_core::{Content, Message, Role};
@@ -73,9 +75,10 @@ impl Selection {
 pub(super) fn leave_out_results(history: &[Item], replaced: &mut Vec<Replacement>) {
     let asks = |item: &Item| item.message.role == Role::User && item.message.include_in_context && speaks(item.message);
     let newest = history.iter().rposition(asks).unwrap_or_default();
+    let taken: HashSet<usize> = replaced.iter().map(|other| other.index).collect();
     for (index, item) in history.iter().enumerate().take(newest) {
         let stays = item.out.is_some() || item.message.pinned || item.message.content.is_empty();
-        if item.message.role == Role::Tool && !stays && replaced.iter().all(|other| other.index != index) {
+        if item.message.role == Role::Tool && !stays && !taken.contains(&index) {
             let id = item.message.tool_call_id.as_deref().filter(|id| !id.is_empty());
             let text = id.map_or_else(|| LEFT_OUT.to_owned(), |id| [LEFT_OUT, "\nFull output: ", &path(id)].concat());
             let message = with_content(item.message, Content::Text(text));

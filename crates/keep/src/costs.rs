@@ -44,12 +44,7 @@ impl<S: Store> Keep<S> {
 /// What a request cost, if the model's price is known.
 pub(crate) fn cost(record: &RequestRecord, prices: &[Price]) -> Option<f64> {
     let usage = record.usage.as_ref()?;
-    Some(price_of(&record.model, prices)?.cost(usage))
-}
-
-/// The price of a model: the caller's, else the table's.
-pub(crate) fn price_of(model: &str, prices: &[Price]) -> Option<Price> {
-    prices.iter().find(|price| price.model == model).cloned().or_else(|| Price::of(model))
+    Some(Price::among(prices, &record.model)?.cost(usage))
 }
 
 /// Adds requests to the sums, those that are known already left out.

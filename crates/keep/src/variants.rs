@@ -4,7 +4,6 @@ use threadkeep_core::read::{Off, bad};
 use threadkeep_provider::{CacheRule, PRICES_OF, Price, Usage};
 use threadkeep_store::Store;
 
-use crate::costs::price_of;
 use crate::protocol::{
     ContextOptions, ContextParams, Cost, SimulateParams, SimulatedCache, SimulatedDifference, SimulatedRequest,
     SimulatedVariant, Simulations,
@@ -49,7 +48,7 @@ impl<S: Store> Keep<S> {
             if hour {
                 all.iter_mut().for_each(|it| it.usage.cache_hour_tokens = it.usage.cache_write_tokens);
             }
-            let price = price_of(&model, &prices);
+            let price = Price::among(&prices, &model);
             let cost = sum(&all, price.as_ref());
             made.push(SimulatedVariant {
                 policy,

@@ -192,15 +192,16 @@ fn kept(reply: &FitReply) -> Vec<bool> {
 /// How two lists differ. A message that stands in both, at whatever place, is shared as often as both have it.
 fn difference(here: Vec<Message>, there: Vec<Message>) -> Result<MessageDifference, KeepError> {
     let begin_alike = here.iter().zip(&there).take_while(|(one, other)| one == other).count();
-    let mut left: HashMap<Vec<u8>, usize> = HashMap::new();
-    for message in &there {
-        *left.entry(to_json(message)?).or_default() += 1;
+    let keys: Vec<Vec<u8>> = there.iter().map(to_json).collect::<Result<_, _>>()?;
+    let mut left: HashMap<&[u8], usize> = HashMap::new();
+    for key in &keys {
+        *left.entry(key).or_default() += 1;
     }
     let mut shared: HashMap<Vec<u8>, usize> = HashMap::new();
     let (mut only_here, mut only_there, mut count) = (Vec::new(), Vec::new(), 0);
     for message in here {
         let key = to_json(&message)?;
-        match left.get_mut(&key).filter(|left| **left > 0) {
+        match left.get_mut(key.as_slice()).filter(|left| **left > 0) {
             Some(left) => {
                 *left -= 1;
                 count += 1;
@@ -209,8 +210,8 @@ fn difference(here: Vec<Message>, there: Vec<Message>) -> Result<MessageDifferen
             None => only_here.push(message),
         }
     }
-    for message in there {
-        match shared.get_mut(&to_json(&message)?).filter(|left| **left > 0) {
+    for (message, key) in there.into_iter().zip(&keys) {
+        match shared.get_mut(key).filter(|left| **left > 0) {
             Some(left) => *left -= 1,
             None => only_there.push(message),
         }

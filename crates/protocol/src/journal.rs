@@ -5,7 +5,7 @@ use threadkeep_core::read::{self, BadRequest, object};
 use threadkeep_core::{MessageId, TranscriptId};
 use threadkeep_provider::{Price, Provider, Usage};
 
-use super::{ContextParams, Redaction};
+use super::Redaction;
 
 /// One request about the journal.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
@@ -37,19 +37,6 @@ pub enum JournalRequest {
     CaseFile {
         /// The request's id.
         id: String,
-        /// What the file hides, beside secrets.
-        #[serde(default, deserialize_with = "object")]
-        #[cfg_attr(feature = "ts", ts(as = "Option<_>"))]
-        redact: Redaction,
-    },
-    /// A chain's prompt with everything that it is made of, as one file. → text
-    CaseOf {
-        /// The chain: a head's name or a node.
-        at: String,
-        /// How it is built, over what is stored for the chain.
-        #[serde(default, deserialize_with = "object")]
-        #[cfg_attr(feature = "ts", ts(as = "Option<ContextParams>"))]
-        options: Box<ContextParams>,
         /// What the file hides, beside secrets.
         #[serde(default, deserialize_with = "object")]
         #[cfg_attr(feature = "ts", ts(as = "Option<_>"))]

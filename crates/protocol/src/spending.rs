@@ -40,8 +40,7 @@ pub enum SpendingSpan {
 impl SpendingLimit {
     /// The price of a model: the caller's, else the table's.
     pub fn price(&self, model: &str) -> Option<Price> {
-        let own = self.prices.iter().flatten().find(|price| price.model == model);
-        own.cloned().or_else(|| Price::of(model))
+        Price::among(self.prices.as_deref().unwrap_or_default(), model)
     }
 }
 

@@ -155,6 +155,11 @@ impl Price {
         })
     }
 
+    /// The price of a model: the first of these that is its, else the table's.
+    pub fn among(prices: &[Self], model: &str) -> Option<Self> {
+        prices.iter().find(|price| price.model == model).cloned().or_else(|| Self::of(model))
+    }
+
     /// What a request costs, in US dollars.
     ///
     /// ```

@@ -267,14 +267,6 @@ export interface Methods {
     /** What the file hides, beside secrets. */
     redact?: CaseRedaction;
   };
-  caseOf: {
-    /** The chain: a head's name or a node. */
-    at: string;
-    /** How it is built, over what is stored for the chain. */
-    options?: ContextOptions;
-    /** What the file hides, beside secrets. */
-    redact?: CaseRedaction;
-  };
   simulate: {
     /** A head's name or a node, for its chain. */
     at: string;

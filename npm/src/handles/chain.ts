@@ -80,8 +80,8 @@ export abstract class Chain {
   }
 
   /**
-   * How the chain goes on at its own pace, the median tokens of its turns: which nodes lose messages with the next turn, how many turns fit
-   * before that, and after how many a compaction is due.
+   * How the chain goes on at its own pace, which is the median tokens of its turns. It tells which nodes lose messages with the next turn and
+   * how many turns fit before that. It also tells after how many turns a compaction is due.
    *
    * @param options those of {@link context}
    * @throws ThreadkeepError as {@link context}
@@ -115,7 +115,7 @@ export abstract class Chain {
 
   /**
    * How this chain differs from another one, of the same transcript or not: their messages, and their prompts. A message that both have is
-   * never listed, wherever it stands. Both prompts have the settings of this chain.
+   * never listed. Both prompts have the settings of this chain.
    *
    * @param other a thread's name or a node's id
    * @param options those of {@link context}

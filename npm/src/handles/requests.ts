@@ -133,8 +133,8 @@ export class Requests {
   }
 
   /**
-   * A request with everything that it was made of, as the text of one JSON file: the chain, its checkpoints, pins and remembered records, all
-   * options, the ledger and the body. {@link replayCase} makes its prompt again, on any machine.
+   * A request with everything that it was made of, as the text of one JSON file. It has the chain, its checkpoints, pins and remembered
+   * records, all options, the ledger and the body. {@link replayCase} makes its prompt again, on any machine.
    *
    * API keys and tokens are always replaced. With `texts: "replaced"`, other words stand for all texts. Each has the length of the original in
    * UTF-16, and about as many tokens. Roles, names of tools, field names, numbers and ids stay.

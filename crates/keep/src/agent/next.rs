@@ -67,15 +67,19 @@ impl<S: Store> Agent<S> {
 
     /// The tools of a request, with the built-in ones that a turn needs beside its own.
     pub(super) fn schemas(&self, needed: &[&'static str]) -> Vec<ToolSchema> {
-        let is_own = |name: &str| self.options.built_in.iter().any(|own| own == name);
-        let mut schemas = built_in::schemas(&|name| is_own(name) || needed.contains(&name));
+        let mut schemas = built_in::schemas(&|name| self.has_built_in(name, needed));
         schemas.extend(self.tools.schemas());
         schemas
     }
 
+    /// Whether a name is that of a built-in tool which a request has.
+    pub(super) fn has_built_in(&self, name: &str, needed: &[&'static str]) -> bool {
+        self.options.built_in.iter().any(|own| own == name) || needed.contains(&name)
+    }
+
     /// Whether a request has no tool of this name.
     pub(super) fn lacks(&self, name: &str, needed: &[&'static str]) -> bool {
-        !self.schemas(needed).iter().any(|tool| tool.name == name)
+        !self.has_built_in(name, needed) && !self.tools.schemas().iter().any(|tool| tool.name == name)
     }
 
     /// What the memory service remembers that answers a message, if there is a service.

@@ -30,19 +30,13 @@ impl By {
     #[must_use]
     pub fn noting(self, noting: Noting) -> Self {
         match self {
-            Self::Model(model) => Self::Model(noting.around(model)),
+            Self::Model(model) => Self::Model(Rc::new(Noted { model, noting })),
             by @ (Self::Rules | Self::Asked(_)) => by,
         }
     }
 }
 
-impl Noting {
-    /// A model whose requests are noted.
-    pub fn around(self, model: Rc<dyn Model>) -> Rc<dyn Model> {
-        Rc::new(Noted { model, noting: self })
-    }
-}
-
+/// A model whose requests are noted.
 struct Noted {
     model: Rc<dyn Model>,
     noting: Noting,

@@ -79,26 +79,24 @@ impl<S: Store> Turn<'_, S> {
     /// What was spent within the limit's span, in US dollars.
     async fn spent(&self, limit: &SpendingLimit) -> Result<f64, KeepError> {
         let keep = &self.agent.keep;
-        let (since, transcripts) = match limit.per {
-            SpendingSpan::Turn => (self.began, vec![self.transcript.clone()]),
-            SpendingSpan::Day => {
-                let today = keep.now().div_euclid(DAY) * DAY;
-                let mut all = keep.transcripts().await?;
-                // A turn that began yesterday can send today.
-                let is_recent = |at: i64| at >= today - DAY;
-                all.retain(|it| it.id == self.transcript || it.info.updated_at.is_none_or(is_recent));
-                (today, all.into_iter().map(|it| it.id).collect())
-            }
+        let today = keep.now().div_euclid(DAY) * DAY;
+        let mut transcripts = vec![self.transcript.clone()];
+        if limit.per == SpendingSpan::Day {
+            // A turn that began yesterday can send today.
+            let is_recent = |at: i64| at >= today - DAY;
+            let others = keep.transcripts().await?.into_iter().filter(|it| it.id != self.transcript);
+            let others = others.filter(|it| it.info.updated_at.is_none_or(is_recent));
+            transcripts.extend(others.map(|it| it.id));
+        }
+        let is_ours = |record: &RequestRecord| {
+            record.agent.as_deref() == Some(self.agent.options.name.as_str())
+                && match limit.per {
+                    SpendingSpan::Turn => record.node == self.node,
+                    SpendingSpan::Day => record.sent_at >= today,
+                }
         };
         let mut dollars = 0.0;
         for transcript in &transcripts {
-            let is_ours = |record: &RequestRecord| {
-                record.agent.as_deref() == Some(self.agent.options.name.as_str())
-                    && match limit.per {
-                        SpendingSpan::Turn => record.node == self.node,
-                        SpendingSpan::Day => record.sent_at >= since,
-                    }
-            };
             for (key, bytes) in keep.noted(transcript).await? {
                 let record: RequestRecord = read(&key, &bytes)?;
                 if is_ours(&record) {

@@ -20,7 +20,7 @@ const HITS: u64 = 10;
 impl<S: Store> Turn<'_, S> {
     /// Whether a name is that of a built-in tool which the agent has.
     pub(super) fn has_built_in(&self, name: &str) -> bool {
-        self.agent.options.built_in.iter().any(|own| own == name) || self.needed.borrow().contains(&name)
+        self.agent.has_built_in(name, &self.needed.borrow())
     }
 
     /// Offers a built-in tool for the rest of the turn. Gives whether that is new: a tool of the host keeps its name.

@@ -64,7 +64,7 @@ pub(super) struct Turn<'a, S: Store> {
     resumed: bool,
     pub(super) cancel: Cancel,
     heard: Heard<'a>,
-    pub(super) began: i64,
+    began: i64,
     /// What the provider counted so far.
     usage: Cell<Option<Usage>>,
     /// The request whose answer is awaited, as the journal has it.

@@ -26,9 +26,6 @@ impl<S: Store> Keep<S> {
             }
             JournalRequest::Request { id } => self.request(&id).await?.to_json()?,
             JournalRequest::CaseFile { id, redact } => Box::pin(self.case_file(&id, redact)).await?.into(),
-            JournalRequest::CaseOf { at, options, redact } => {
-                Box::pin(self.case_of(&at, *options, redact)).await?.into()
-            }
         })
     }
 }

@@ -1,7 +1,6 @@
 //! Compactions that are only imagined: what the built-in rules would make of a chain, without storing it.
 
-use threadkeep_context::tokens::cost;
-use threadkeep_core::checkpoint::{Checkpoint, summary_message};
+use threadkeep_core::checkpoint::Checkpoint;
 use threadkeep_store::Store;
 
 use super::{CompactOptions, Extractive};
@@ -20,15 +19,9 @@ impl<S: Store> Keep<S> {
         let counter = counter.as_ref();
         let place = self.request_place(at).await?;
         let (Some(job), _) = self.job(&place, at, options, Some(before), counter).await? else { return Ok(None) };
-        let made = match self.summarised(&job, options, &Extractive, counter).await {
-            Err(KeepError::Refused(_)) => return Ok(None),
-            made => made?,
-        };
-        let message = summary_message(&made.statements, &job.covers, &job.window.anchor);
-        let after = message.map_or(0, |message| u64::from(cost(&message, options.provider, counter).total()));
-        if after >= job.before {
-            return Ok(None);
+        match self.drawn_up(&place.transcript, &job, options, &Extractive, counter).await {
+            Err(KeepError::Refused(_)) => Ok(None),
+            made => Ok(made?.0.checkpoint),
         }
-        Ok(self.records(&place.transcript, &job, made, after, options).0.checkpoint)
     }
 }

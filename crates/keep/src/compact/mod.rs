@@ -19,14 +19,12 @@ mod summariser;
 
 use std::ops::Range;
 
-use threadkeep_compaction::Refused;
 use threadkeep_compaction::memory::{Episode, Fact, RememberFrom};
 use threadkeep_compaction::window::TAIL_TURNS;
 use threadkeep_context::MessageRef;
-use threadkeep_context::tokens::cost;
 use threadkeep_core::Message;
 pub use threadkeep_core::checkpoint::Spent;
-use threadkeep_core::checkpoint::{Checkpoint, Chosen, Strategy, summary_message};
+use threadkeep_core::checkpoint::{Checkpoint, Chosen, Strategy};
 use threadkeep_provider::Provider;
 use threadkeep_store::Store;
 
@@ -168,17 +166,8 @@ impl<S: Store> Keep<S> {
                 ..Compacted::default()
             });
         }
-        let made = self.summarised(&job, options, summariser, counter.as_ref()).await?;
-        options.go_on()?;
-        let message = summary_message(&made.statements, &job.covers, &job.window.anchor);
-        let after =
-            message.as_ref().map_or(0, |message| u64::from(cost(message, options.provider, counter.as_ref()).total()));
-        if after >= job.before {
-            return Err(Refused::NotSmaller { before: job.before, after }.into());
-        }
         let transcript = &place.transcript;
-        let (mut done, found) = self.records(transcript, &job, made, after, options);
-        done.summary_messages = message.into_iter().collect();
+        let (mut done, found) = self.drawn_up(transcript, &job, options, summariser, counter.as_ref()).await?;
         if options.preview {
             self.merge_facts(transcript, &*self.memories().await?, &found, options, &mut done);
         } else if !self.store_checkpoint(transcript, &job, &found, options, &mut done).await? {

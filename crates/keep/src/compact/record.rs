@@ -1,15 +1,17 @@
 //! What a compaction stores: the checkpoint, its episodes and facts, and that the request for it was carried out, all in one commit.
 
+use threadkeep_compaction::Refused;
 use threadkeep_compaction::memory::{Episode, MemoryOrigin, Remembered, Whose};
 use threadkeep_compaction::summary::FoundFact;
-use threadkeep_core::checkpoint::{Checkpoint, Strategy};
+use threadkeep_context::tokens::{Counter, cost};
+use threadkeep_core::checkpoint::{Checkpoint, Strategy, summary_message};
 use threadkeep_core::{Entry, TranscriptId};
 use threadkeep_store::{Commit, Store, StoreError};
 
 use super::job::{Held, Job};
 use super::sources::Read;
 use super::summarise::Made;
-use super::{CompactOptions, Compacted};
+use super::{CompactOptions, Compacted, Summariser};
 use crate::keep::Write;
 use crate::log::Log;
 use crate::memory::{Memories, MemoryChange};
@@ -19,8 +21,29 @@ use crate::{Keep, KeepError, keys};
 const TRIES: u32 = 100;
 
 impl<S: Store> Keep<S> {
+    /// What a job comes to, with a checkpoint that is not stored yet, and the facts that were found.
+    pub(super) async fn drawn_up(
+        &self,
+        transcript: &TranscriptId,
+        job: &Job,
+        options: &CompactOptions,
+        summariser: &dyn Summariser,
+        counter: &dyn Counter,
+    ) -> Result<(Compacted, Vec<(FoundFact, MemoryOrigin)>), KeepError> {
+        let made = self.summarised(job, options, summariser, counter).await?;
+        options.go_on()?;
+        let message = summary_message(&made.statements, &job.covers, &job.window.anchor);
+        let after = message.as_ref().map_or(0, |message| u64::from(cost(message, options.provider, counter).total()));
+        if after >= job.before {
+            return Err(Refused::NotSmaller { before: job.before, after }.into());
+        }
+        let (mut done, found) = self.records(transcript, job, made, after, options);
+        done.summary_messages = message.into_iter().collect();
+        Ok((done, found))
+    }
+
     /// The records that a compaction stores, and the facts that are to be merged into what is remembered.
-    pub(super) fn records(
+    fn records(
         &self,
         transcript: &TranscriptId,
         job: &Job,

@@ -64,6 +64,37 @@ async fn say(keep: &Keep<MemoryStore>, lal: &Agent<MemoryStore>, conversation: &
     lal.catch_up(&|_| {}).await.unwrap();
 }
 
+/// A model that calls a tool first, and then says a lot.
+pub fn talkative() -> Rc<Script> {
+    Script::of((0..60).map(|at| match at % 3 {
+        0 => calls(&[("c1", "add", json!({"a": at, "b": 2}))]),
+        _ => counted(says(&format!("Answer {at}: {}", "the boiler is in the cellar. ".repeat(40))), 100 + at, 7),
+    }))
+}
+
+/// Settings that each act on prompts.
+pub fn steps() -> [Value; 8] {
+    [
+        json!({}),
+        json!({"systemPrompt": "Say little.", "mode": "agent", "persona": "You are a pirate."}),
+        json!({"budget": {"maxTokens": 900}, "policy": "newest"}),
+        json!({"budget": {"maxTokens": 700, "maxOutputTokens": 50}, "toolPreview": {"over": 1, "keep": 1}}),
+        json!({"memory": {"facts": 2}, "compressHistory": true}),
+        json!({"memory": false, "render": {"reasoning": false}}),
+        json!({"budget": {"maxMessages": 7}}),
+        json!({"budget": {"maxContextTokens": 2000}, "compaction": {"maxContextTokens": 1500, "keepTurns": 1}}),
+    ]
+}
+
+/// Gives a keep facts, and summaries by the rules.
+pub async fn furnish(keep: &Keep<MemoryStore>) {
+    let rules = ContextSettings::from_json(json!({"summarizer": "rules"})).unwrap();
+    keep.set_context_options(None, &rules).await.unwrap();
+    for fact in ["The boiler was set to sixty degrees.", "Ann prefers tea.", "The cat is called Tom."] {
+        keep.remember(NewFact::new(fact)).await.unwrap();
+    }
+}
+
 async fn set(keep: &Keep<MemoryStore>, json: Value) {
     keep.set_context_options(Some("c"), &ContextSettings::from_json(json).unwrap()).await.unwrap();
 }
@@ -91,29 +122,12 @@ async fn all_are_as_sent(world: &World, script: &Script) {
 fn every_request_is_made_again_bit_by_bit_whatever_came_after() {
     for provider in Provider::ALL {
         let world = World::default();
-        let script = Script::of((0..60).map(|at| match at % 3 {
-            0 => calls(&[("c1", "add", json!({"a": at, "b": 2}))]),
-            _ => counted(says(&format!("Answer {at}: {}", "the boiler is in the cellar. ".repeat(40))), 100 + at, 7),
-        }));
+        let script = talkative();
         let keep = world.tab();
         let lal = lal(world.tab(), &script, provider);
-        let steps = [
-            json!({}),
-            json!({"systemPrompt": "Say little.", "mode": "agent", "persona": "You are a pirate."}),
-            json!({"budget": {"maxTokens": 900}, "policy": "newest"}),
-            json!({"budget": {"maxTokens": 700, "maxOutputTokens": 50}, "toolPreview": {"over": 1, "keep": 1}}),
-            json!({"memory": {"facts": 2}, "compressHistory": true}),
-            json!({"memory": false, "render": {"reasoning": false}}),
-            json!({"budget": {"maxMessages": 7}}),
-            json!({"budget": {"maxContextTokens": 2000}, "compaction": {"maxContextTokens": 1500, "keepTurns": 1}}),
-        ];
         run(async {
-            let rules = ContextSettings::from_json(json!({"summarizer": "rules"})).unwrap();
-            keep.set_context_options(None, &rules).await.unwrap();
-            for fact in ["The boiler was set to sixty degrees.", "Ann prefers tea.", "The cat is called Tom."] {
-                keep.remember(NewFact::new(fact)).await.unwrap();
-            }
-            for (at, step) in steps.into_iter().enumerate() {
+            furnish(&keep).await;
+            for (at, step) in steps().into_iter().enumerate() {
                 set(&keep, step).await;
                 say(&keep, &lal, "c", &format!("What of the boiler, number {at}?")).await;
                 say(&keep, &lal, "c", "And Ann?").await;

@@ -4,17 +4,17 @@
 
 use std::rc::Rc;
 
-use serde_json::{Value, json};
+use serde_json::Value;
+use threadkeep::Keep;
 use threadkeep::agent::{Agent, NextRequest};
 use threadkeep::mailbox::{Body, Outgoing};
 use threadkeep::protocol::ContextSettings;
-use threadkeep::{Keep, NewFact};
 use threadkeep_core::MessageId;
 use threadkeep_provider::Provider;
 use threadkeep_store::{MemoryStore, Scan, Store};
 
-use crate::agent_support::{Script, Toolbox, calls, counted, options, says};
-use crate::journal::Endpoint;
+use crate::agent_support::{Script, Toolbox, options, says};
+use crate::journal::{Endpoint, furnish, steps, talkative};
 use crate::{World, run};
 
 fn lal(keep: Keep<MemoryStore>, script: &Rc<Script>, provider: Provider) -> Agent<MemoryStore> {
@@ -48,31 +48,14 @@ async fn foreseen(
 
 #[test]
 fn the_request_that_is_foreseen_is_the_one_that_is_sent_under_every_setting() {
-    let steps = [
-        json!({}),
-        json!({"systemPrompt": "Say little.", "mode": "agent", "persona": "You are a pirate."}),
-        json!({"budget": {"maxTokens": 900}, "policy": "newest"}),
-        json!({"budget": {"maxTokens": 700, "maxOutputTokens": 50}, "toolPreview": {"over": 1, "keep": 1}}),
-        json!({"memory": {"facts": 2}, "compressHistory": true}),
-        json!({"memory": false, "render": {"reasoning": false}}),
-        json!({"budget": {"maxMessages": 7}}),
-        json!({"budget": {"maxContextTokens": 2000}, "compaction": {"maxContextTokens": 1500, "keepTurns": 1}}),
-    ];
     for provider in Provider::ALL {
         let world = World::default();
-        let script = Script::of((0..60).map(|at| match at % 3 {
-            0 => calls(&[("c1", "add", json!({"a": at, "b": 2}))]),
-            _ => counted(says(&format!("Answer {at}: {}", "the boiler is in the cellar. ".repeat(40))), 100 + at, 7),
-        }));
+        let script = talkative();
         let (keep, lal) = (world.tab(), lal(world.tab(), &script, provider));
         run(async {
-            let rules = ContextSettings::from_json(json!({"summarizer": "rules"})).unwrap();
-            keep.set_context_options(None, &rules).await.unwrap();
-            for fact in ["The boiler was set to sixty degrees.", "Ann prefers tea.", "The cat is called Tom."] {
-                keep.remember(NewFact::new(fact)).await.unwrap();
-            }
+            furnish(&keep).await;
             let (mut compactions, mut quoted) = (0, 0);
-            for (at, step) in steps.iter().enumerate() {
+            for (at, step) in steps().iter().enumerate() {
                 for text in [format!("What of the boiler, number {at}?"), "And Ann?".to_owned()] {
                     if keep.head("c").await.unwrap().is_some() {
                         let settings = ContextSettings::from_json(step.clone()).unwrap();
