@@ -48,6 +48,7 @@ test("the surface is what it says", async () => {
     "recordParts",
     "recordRange",
     "render",
+    "replayCase",
     "searchTool",
     "tool",
     "trimMessages",
