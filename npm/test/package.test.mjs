@@ -69,7 +69,7 @@ test("the surface is what it says", async () => {
     [thread, "append messages recent stored count clear head moveTo fork strategy setStrategy end"],
     [
       Object.getPrototypeOf(thread),
-      "context toolResult compact checkpoints epochs afterResponse compactionRequired requestCompaction clearCompactionRequest toolInteractions search pins",
+      "context toolResult compact checkpoints epochs afterResponse compactionRequired requestCompaction clearCompactionRequest toolInteractions search pins smallestBudget forecast comparePolicies compareBranches",
     ],
     [keep.at("node"), "children depth seal alias choose deleteBranch end pin unpin"],
     [keep.transcript("id"), "outline tree rename delete"],
@@ -78,7 +78,7 @@ test("the surface is what it says", async () => {
     [keep.messageStore, "append getRecent getAll getRange getCount compact clear"],
     [keep.searchIndex, "progress embedMissing"],
     [keep.settings, "get set"],
-    [keep.requests, "list costs get"],
+    [keep.requests, "list costs get simulate caseFile"],
   ];
   for (const [handle, names] of promised) assert.deepEqual(methodsOf(handle), names.split(" ").sort());
   await keep.close();
