@@ -1,9 +1,9 @@
 //! A commit happens whole or not at all, and its parts in their order.
 
 use super::{Outcome, Place, conflict, ok, put, same};
-use crate::{Commit, Durability, Store};
+use crate::{Commit, Durability};
 
-pub(super) async fn all_or_nothing<S: Store>(place: &Place<'_, impl AsyncFn() -> S>) -> Outcome {
+pub(super) async fn all_or_nothing(place: &Place<'_>) -> Outcome {
     let store = place.open().await;
     let before = vec![place.record("a", b"1"), place.record("b", b"2"), place.record("r/1", b"3")];
     ok("filling", store.commit(put(before.clone())).await)?;
@@ -30,7 +30,7 @@ pub(super) async fn all_or_nothing<S: Store>(place: &Place<'_, impl AsyncFn() ->
     ok("closing", store.close().await)
 }
 
-pub(super) async fn deletes_come_before_puts<S: Store>(place: &Place<'_, impl AsyncFn() -> S>) -> Outcome {
+pub(super) async fn deletes_come_before_puts(place: &Place<'_>) -> Outcome {
     let store = place.open().await;
     ok("filling", store.commit(put(vec![place.record("a", b"old"), place.record("b", b"old")])).await)?;
     // As a fold does it: the single entries go, one page under the first one's key comes.
@@ -46,7 +46,7 @@ pub(super) async fn deletes_come_before_puts<S: Store>(place: &Place<'_, impl As
     ok("closing", store.close().await)
 }
 
-pub(super) async fn the_last_put_of_a_key_wins<S: Store>(place: &Place<'_, impl AsyncFn() -> S>) -> Outcome {
+pub(super) async fn the_last_put_of_a_key_wins(place: &Place<'_>) -> Outcome {
     let store = place.open().await;
     let commit = Commit {
         absent: vec![place.key("a")],
@@ -60,7 +60,7 @@ pub(super) async fn the_last_put_of_a_key_wins<S: Store>(place: &Place<'_, impl 
     ok("closing", store.close().await)
 }
 
-pub(super) async fn an_empty_commit_does_nothing<S: Store>(place: &Place<'_, impl AsyncFn() -> S>) -> Outcome {
+pub(super) async fn an_empty_commit_does_nothing(place: &Place<'_>) -> Outcome {
     let store = place.open().await;
     ok("filling", store.commit(put(vec![place.record("a", b"1")])).await)?;
     ok("an empty commit", store.commit(Commit::default()).await)?;
@@ -72,7 +72,7 @@ pub(super) async fn an_empty_commit_does_nothing<S: Store>(place: &Place<'_, imp
     ok("closing", store.close().await)
 }
 
-pub(super) async fn relaxed_commits_are_seen_at_once<S: Store>(place: &Place<'_, impl AsyncFn() -> S>) -> Outcome {
+pub(super) async fn relaxed_commits_are_seen_at_once(place: &Place<'_>) -> Outcome {
     let store = place.open().await;
     for number in 0..20u8 {
         let commit = Commit { durability: Durability::Relaxed, ..put(vec![place.record("counter", &[number])]) };

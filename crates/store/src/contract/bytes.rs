@@ -1,12 +1,11 @@
 //! Keys and values come back byte for byte.
 
 use super::{Outcome, Place, ok, put, same};
-use crate::Store;
 
 /// As large as a record of Threadkeep may become: a page with an embedded image.
 const LARGE: usize = 8 * 1024 * 1024;
 
-pub(super) async fn every_byte_value_survives<S: Store>(place: &Place<'_, impl AsyncFn() -> S>) -> Outcome {
+pub(super) async fn every_byte_value_survives(place: &Place<'_>) -> Outcome {
     let store = place.open().await;
     let every: Vec<u8> = (0..=255).chain((0..=255).rev()).collect();
     let not_utf8 = vec![0xff, 0xfe, 0x00, 0xc3, 0x28, 0xed, 0xa0, 0x80];
@@ -20,7 +19,7 @@ pub(super) async fn every_byte_value_survives<S: Store>(place: &Place<'_, impl A
     ok("closing", store.close().await)
 }
 
-pub(super) async fn empty_values_are_values<S: Store>(place: &Place<'_, impl AsyncFn() -> S>) -> Outcome {
+pub(super) async fn empty_values_are_values(place: &Place<'_>) -> Outcome {
     let store = place.open().await;
     ok("writing", store.commit(put(vec![place.record("empty", b"")])).await)?;
     same("an empty value", ok("getting", store.get(&place.key("empty")).await)?, Some(Vec::new()))?;
@@ -30,7 +29,7 @@ pub(super) async fn empty_values_are_values<S: Store>(place: &Place<'_, impl Asy
     ok("closing", store.close().await)
 }
 
-pub(super) async fn large_values_survive<S: Store>(place: &Place<'_, impl AsyncFn() -> S>) -> Outcome {
+pub(super) async fn large_values_survive(place: &Place<'_>) -> Outcome {
     let store = place.open().await;
     // Not constant and not compressible to nothing: a cheap generator with a period far above the size.
     let mut state = 0x9e37_79b9_u32;
@@ -53,7 +52,7 @@ pub(super) async fn large_values_survive<S: Store>(place: &Place<'_, impl AsyncF
     ok("closing", store.close().await)
 }
 
-pub(super) async fn odd_keys_survive<S: Store>(place: &Place<'_, impl AsyncFn() -> S>) -> Outcome {
+pub(super) async fn odd_keys_survive(place: &Place<'_>) -> Outcome {
     let store = place.open().await;
     let long = "k".repeat(1_500);
     let mut names =

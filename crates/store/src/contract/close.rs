@@ -1,9 +1,9 @@
 //! What a closed handle answers, and that it is the handle that is closed and not the place.
 
 use super::{Outcome, Place, ok, put, same};
-use crate::{Store, StoreError};
+use crate::StoreError;
 
-pub(super) async fn a_closed_store_says_so<S: Store>(place: &Place<'_, impl AsyncFn() -> S>) -> Outcome {
+pub(super) async fn a_closed_store_says_so(place: &Place<'_>) -> Outcome {
     let store = place.open().await;
     ok("filling", store.commit(put(vec![place.record("a", b"1")])).await)?;
     ok("closing", store.close().await)?;
@@ -18,7 +18,7 @@ pub(super) async fn a_closed_store_says_so<S: Store>(place: &Place<'_, impl Asyn
     ok("closing", again.close().await)
 }
 
-pub(super) async fn closing_one_handle_leaves_the_others<S: Store>(place: &Place<'_, impl AsyncFn() -> S>) -> Outcome {
+pub(super) async fn closing_one_handle_leaves_the_others(place: &Place<'_>) -> Outcome {
     let (first, second) = (place.open().await, place.open().await);
     ok("filling", first.commit(put(vec![place.record("a", b"1")])).await)?;
     ok("closing", first.close().await)?;

@@ -1,9 +1,9 @@
 //! The conditions of a commit: what they refuse, what they name, and at which moment they look.
 
 use super::{Outcome, Place, conflict, ok, put, same};
-use crate::{Commit, Store};
+use crate::Commit;
 
-pub(super) async fn absent_refuses_what_is_there<S: Store>(place: &Place<'_, impl AsyncFn() -> S>) -> Outcome {
+pub(super) async fn absent_refuses_what_is_there(place: &Place<'_>) -> Outcome {
     let store = place.open().await;
     let first = Commit { absent: vec![place.key("page")], ..put(vec![place.record("page", b"mine")]) };
     ok("the first writer", store.commit(first.clone()).await)?;
@@ -20,7 +20,7 @@ pub(super) async fn absent_refuses_what_is_there<S: Store>(place: &Place<'_, imp
     ok("closing", store.close().await)
 }
 
-pub(super) async fn present_refuses_what_is_not<S: Store>(place: &Place<'_, impl AsyncFn() -> S>) -> Outcome {
+pub(super) async fn present_refuses_what_is_not(place: &Place<'_>) -> Outcome {
     let store = place.open().await;
     let commit = |names: &[&str], value: &[u8]| Commit {
         present: names.iter().map(|name| place.key(name)).collect(),
@@ -35,7 +35,7 @@ pub(super) async fn present_refuses_what_is_not<S: Store>(place: &Place<'_, impl
     ok("closing", store.close().await)
 }
 
-pub(super) async fn conditions_look_at_what_was_before<S: Store>(place: &Place<'_, impl AsyncFn() -> S>) -> Outcome {
+pub(super) async fn conditions_look_at_what_was_before(place: &Place<'_>) -> Outcome {
     let store = place.open().await;
     ok("filling", store.commit(put(vec![place.record("a", b"1"), place.record("b", b"1")])).await)?;
     // The commit's own deletes must not make room for its own condition, nor its puts fulfil one.
@@ -58,7 +58,7 @@ pub(super) async fn conditions_look_at_what_was_before<S: Store>(place: &Place<'
     ok("closing", store.close().await)
 }
 
-pub(super) async fn a_key_that_was_deleted_is_absent<S: Store>(place: &Place<'_, impl AsyncFn() -> S>) -> Outcome {
+pub(super) async fn a_key_that_was_deleted_is_absent(place: &Place<'_>) -> Outcome {
     let store = place.open().await;
     let fresh = |value: &[u8]| Commit { absent: vec![place.key("a")], ..put(vec![place.record("a", value)]) };
     ok("the first", store.commit(fresh(b"1")).await)?;

@@ -1,11 +1,10 @@
 //! Two handles at once, as two tabs have them: nobody's write is lost, doubled or seen in half.
 
+use super::handle::Handle;
 use super::{Outcome, Place, conflict, ok, pause, put, same, together};
-use crate::{Commit, Scan, Store, StoreError};
+use crate::{Commit, Scan, StoreError};
 
-pub(super) async fn a_second_handle_sees_what_is_acknowledged<S: Store>(
-    place: &Place<'_, impl AsyncFn() -> S>,
-) -> Outcome {
+pub(super) async fn a_second_handle_sees_what_is_acknowledged(place: &Place<'_>) -> Outcome {
     let (writer, reader) = (place.open().await, place.open().await);
     for number in 0..10u8 {
         ok("writing", writer.commit(put(vec![place.record("a", &[number])])).await)?;
@@ -15,7 +14,7 @@ pub(super) async fn a_second_handle_sees_what_is_acknowledged<S: Store>(
     ok("closing", reader.close().await)
 }
 
-pub(super) async fn one_of_two_rivals_wins<S: Store>(place: &Place<'_, impl AsyncFn() -> S>) -> Outcome {
+pub(super) async fn one_of_two_rivals_wins(place: &Place<'_>) -> Outcome {
     let (first, second) = (place.open().await, place.open().await);
     for round in 0..10u8 {
         let name = format!("page/{round}");
@@ -38,7 +37,7 @@ pub(super) async fn one_of_two_rivals_wins<S: Store>(place: &Place<'_, impl Asyn
     ok("closing", second.close().await)
 }
 
-pub(super) async fn overlapping_commits_all_land<S: Store>(place: &Place<'_, impl AsyncFn() -> S>) -> Outcome {
+pub(super) async fn overlapping_commits_all_land(place: &Place<'_>) -> Outcome {
     let (first, second) = (place.open().await, place.open().await);
     let commits = (0..50).map(|number| {
         let store = if number % 2 == 0 { &first } else { &second };
@@ -59,7 +58,7 @@ pub(super) async fn overlapping_commits_all_land<S: Store>(place: &Place<'_, imp
 const EACH: u32 = 60;
 
 /// Appends as the engine does: read the greatest number, claim the next with `absent`, and on a conflict read again.
-async fn append<S: Store>(place: &Place<'_, impl AsyncFn() -> S>, store: &S, writer: u8) -> Outcome {
+async fn append(place: &Place<'_>, store: &Handle, writer: u8) -> Outcome {
     for entry in 0..EACH {
         // Two writers lose at most to each other's entries, so this many tries can only be used up by a store that
         // answers with conflicts which are none.
@@ -85,9 +84,7 @@ async fn append<S: Store>(place: &Place<'_, impl AsyncFn() -> S>, store: &S, wri
     Ok(())
 }
 
-pub(super) async fn sequence_numbers_hold_with_two_writers<S: Store>(
-    place: &Place<'_, impl AsyncFn() -> S>,
-) -> Outcome {
+pub(super) async fn sequence_numbers_hold_with_two_writers(place: &Place<'_>) -> Outcome {
     let (first, second) = (place.open().await, place.open().await);
     for result in together(vec![Box::pin(append(place, &first, 1)), Box::pin(append(place, &second, 2))]).await {
         result?;
@@ -110,7 +107,7 @@ pub(super) async fn sequence_numbers_hold_with_two_writers<S: Store>(
     ok("closing", second.close().await)
 }
 
-pub(super) async fn scans_see_no_half_commit<S: Store>(place: &Place<'_, impl AsyncFn() -> S>) -> Outcome {
+pub(super) async fn scans_see_no_half_commit(place: &Place<'_>) -> Outcome {
     let (writer, reader) = (place.open().await, place.open().await);
     let names = ["a", "m", "z"];
     let write = |number: u8| put(names.iter().map(|name| place.record(name, &[number])).collect());

@@ -20,15 +20,17 @@ mod atomic;
 mod bytes;
 mod close;
 mod conditions;
+mod handle;
 mod isolation;
 mod order;
 mod ranges;
 
 use std::fmt;
-use std::future::{Future, poll_fn};
-use std::pin::{Pin, pin};
+use std::future::poll_fn;
+use std::pin::pin;
 use std::task::Poll;
 
+use self::handle::{Handle, Later};
 use crate::{Commit, Record, Scan, Store, StoreError};
 
 /// What one behaviour answers: nothing, or what went wrong in words.
@@ -81,10 +83,7 @@ impl fmt::Display for Report {
 }
 
 /// Carries out a behaviour at a place that is cleared before and after. The behaviour is boxed: this code is there once, and not once for each.
-async fn at_a_clear<S: Store, F: AsyncFn() -> S>(
-    place: &Place<'_, F>,
-    behaviour: Pin<Box<dyn Future<Output = Outcome> + '_>>,
-) -> Outcome {
+async fn at_a_clear(place: &Place<'_>, behaviour: Later<'_, Outcome>) -> Outcome {
     place.clear().await.map_err(|error| format!("the place cannot be cleared: {error}"))?;
     let outcome = behaviour.await;
     outcome.and(place.clear().await.map_err(|error| format!("cleaning up: {error}")))
@@ -94,11 +93,13 @@ async fn at_a_clear<S: Store, F: AsyncFn() -> S>(
 ///
 /// Each call of `open` must give a new handle onto the same place; the suite closes the handles that it opens. A behaviour
 /// that fails does not stop the others. Values of up to 8 MB are written, and removed again.
-pub async fn run_all<S: Store>(open: impl AsyncFn() -> S) -> Report {
+pub async fn run_all<S: Store + 'static>(open: impl AsyncFn() -> S) -> Report {
+    let open = || -> Later<'_, Handle> { Box::pin(async { Handle::new(open().await) }) };
     let mut report = Report::default();
     macro_rules! run {
         ($($file:ident :: $name:ident),+ $(,)?) => {$(
-            let place = Place::new(concat!("contract/", stringify!($file), "/", stringify!($name), "/"), &open);
+            let prefix = concat!("contract/", stringify!($file), "/", stringify!($name), "/");
+            let place = Place { prefix, open: &open };
             let outcome = at_a_clear(&place, Box::pin($file::$name(&place))).await;
             report.note(concat!(stringify!($file), "::", stringify!($name)), outcome);
         )+};
@@ -138,19 +139,15 @@ pub async fn run_all<S: Store>(open: impl AsyncFn() -> S) -> Report {
 }
 
 /// The place under test as one behaviour sees it: its own prefix, and as many handles as it likes.
-struct Place<'a, O> {
+struct Place<'a> {
     prefix: &'static str,
-    open: &'a O,
+    open: &'a dyn Fn() -> Later<'a, Handle>,
 }
 
-impl<'a, S: Store, O: AsyncFn() -> S> Place<'a, O> {
-    fn new(prefix: &'static str, open: &'a O) -> Self {
-        Self { prefix, open }
-    }
-
+impl<'a> Place<'a> {
     /// One more handle.
-    async fn open(&self) -> S {
-        (self.open)().await
+    fn open(&self) -> Later<'a, Handle> {
+        (self.open)()
     }
 
     /// A key of this behaviour.
@@ -208,7 +205,7 @@ fn conflict(what: &str, result: Result<(), StoreError>, keys: &[String]) -> Outc
 }
 
 /// Runs futures side by side until all are done; the results in the order of the futures.
-async fn together<T>(futures: Vec<Pin<Box<dyn Future<Output = T> + '_>>>) -> Vec<T> {
+async fn together<T>(futures: Vec<Later<'_, T>>) -> Vec<T> {
     let mut slots: Vec<_> = futures.into_iter().map(|future| (future, None)).collect();
     poll_fn(move |context| {
         let mut waiting = false;

@@ -1,13 +1,14 @@
 //! The order in which records come back.
 
+use super::handle::Handle;
 use super::{Outcome, Place, ok, put, same};
-use crate::{Scan, Store};
+use crate::Scan;
 
 /// Written shuffled: what comes back must be in the order of the bytes, which is not that of the alphabet.
 const SHUFFLED: [&str; 12] = ["b", "a/2", "Z", "a", "a!", "0010", "~", "a/10", " ", "0009", "ab", "_"];
 const SORTED: [&str; 12] = [" ", "0009", "0010", "Z", "_", "a", "a!", "a/10", "a/2", "ab", "b", "~"];
 
-async fn filled<S: Store>(place: &Place<'_, impl AsyncFn() -> S>) -> Result<S, String> {
+async fn filled(place: &Place<'_>) -> Result<Handle, String> {
     let store = place.open().await;
     // In three commits, so that the order cannot be that of one list.
     for part in SHUFFLED.chunks(5) {
@@ -17,7 +18,7 @@ async fn filled<S: Store>(place: &Place<'_, impl AsyncFn() -> S>) -> Result<S, S
     Ok(store)
 }
 
-pub(super) async fn keys_come_back_in_byte_order<S: Store>(place: &Place<'_, impl AsyncFn() -> S>) -> Outcome {
+pub(super) async fn keys_come_back_in_byte_order(place: &Place<'_>) -> Outcome {
     let store = filled(place).await?;
     let records = ok("scanning", store.scan(&place.all()).await)?;
     same("the keys", place.names(&records), SORTED.map(str::to_owned).to_vec())?;
@@ -27,7 +28,7 @@ pub(super) async fn keys_come_back_in_byte_order<S: Store>(place: &Place<'_, imp
     ok("closing", store.close().await)
 }
 
-pub(super) async fn reversed_is_the_mirror<S: Store>(place: &Place<'_, impl AsyncFn() -> S>) -> Outcome {
+pub(super) async fn reversed_is_the_mirror(place: &Place<'_>) -> Outcome {
     let store = filled(place).await?;
     let mut forward = ok("scanning", store.scan(&place.all()).await)?;
     forward.reverse();
@@ -35,7 +36,7 @@ pub(super) async fn reversed_is_the_mirror<S: Store>(place: &Place<'_, impl Asyn
     ok("closing", store.close().await)
 }
 
-pub(super) async fn limits_cut_at_the_right_end<S: Store>(place: &Place<'_, impl AsyncFn() -> S>) -> Outcome {
+pub(super) async fn limits_cut_at_the_right_end(place: &Place<'_>) -> Outcome {
     let store = filled(place).await?;
     for limit in [0, 1, 5, SORTED.len(), SORTED.len() + 1, usize::MAX] {
         let first = ok("scanning", store.scan(&place.all().limit(limit)).await)?;

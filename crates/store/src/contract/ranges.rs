@@ -1,15 +1,16 @@
 //! What lies in a range, for reading and for deleting.
 
+use super::handle::Handle;
 use super::{Outcome, Place, ok, put, same};
-use crate::{Commit, Scan, Store};
+use crate::{Commit, Scan};
 
-async fn filled<S: Store>(place: &Place<'_, impl AsyncFn() -> S>, names: &[&str]) -> Result<S, String> {
+async fn filled(place: &Place<'_>, names: &[&str]) -> Result<Handle, String> {
     let store = place.open().await;
     ok("filling", store.commit(put(names.iter().map(|name| place.record(name, b"v")).collect())).await)?;
     Ok(store)
 }
 
-pub(super) async fn start_is_in_and_end_is_out<S: Store>(place: &Place<'_, impl AsyncFn() -> S>) -> Outcome {
+pub(super) async fn start_is_in_and_end_is_out(place: &Place<'_>) -> Outcome {
     let store = filled(place, &["a", "b", "c", "d"]).await?;
     let records = ok("scanning", store.scan(&Scan::range(place.key("b"), place.key("d"))).await)?;
     same("b..d", place.names(&records), vec!["b".to_owned(), "c".to_owned()])?;
@@ -21,7 +22,7 @@ pub(super) async fn start_is_in_and_end_is_out<S: Store>(place: &Place<'_, impl 
 }
 
 /// Who reads on from the last key of a piece asks for what lies behind it: that is the key and U+0000, which no key has.
-pub(super) async fn bounds_may_lie_right_behind_a_key<S: Store>(place: &Place<'_, impl AsyncFn() -> S>) -> Outcome {
+pub(super) async fn bounds_may_lie_right_behind_a_key(place: &Place<'_>) -> Outcome {
     let store = filled(place, &["a", "a/", "b", "b0", "c"]).await?;
     let behind = |name: &str| format!("{}\0", place.key(name));
     let records = ok("scanning", store.scan(&Scan::range(behind("a"), behind("b"))).await)?;
@@ -33,9 +34,7 @@ pub(super) async fn bounds_may_lie_right_behind_a_key<S: Store>(place: &Place<'_
     ok("closing", store.close().await)
 }
 
-pub(super) async fn empty_and_backward_ranges_give_nothing<S: Store>(
-    place: &Place<'_, impl AsyncFn() -> S>,
-) -> Outcome {
+pub(super) async fn empty_and_backward_ranges_give_nothing(place: &Place<'_>) -> Outcome {
     let store = filled(place, &["a", "b", "c"]).await?;
     for (start, end) in [("b", "b"), ("c", "a"), ("x", "y")] {
         for scan in
@@ -54,7 +53,7 @@ pub(super) async fn empty_and_backward_ranges_give_nothing<S: Store>(
     ok("closing", store.close().await)
 }
 
-pub(super) async fn prefixes_do_not_spill<S: Store>(place: &Place<'_, impl AsyncFn() -> S>) -> Outcome {
+pub(super) async fn prefixes_do_not_spill(place: &Place<'_>) -> Outcome {
     let store = filled(place, &["p/1", "p/1/x", "p/10", "p/2", "p", "p0", "q/1"]).await?;
     let records = ok("scanning", store.scan(&Scan::prefix(&place.key("p/1/"))).await)?;
     same("p/1/…", place.names(&records), vec!["p/1/x".to_owned()])?;
@@ -63,7 +62,7 @@ pub(super) async fn prefixes_do_not_spill<S: Store>(place: &Place<'_, impl Async
     ok("closing", store.close().await)
 }
 
-pub(super) async fn range_deletes_leave_their_neighbours<S: Store>(place: &Place<'_, impl AsyncFn() -> S>) -> Outcome {
+pub(super) async fn range_deletes_leave_their_neighbours(place: &Place<'_>) -> Outcome {
     let store = filled(place, &["a", "b", "b/1", "b/2", "c", "d", "e"]).await?;
     let commit = Commit {
         delete_ranges: vec![(place.key("b/"), place.key("b/~")), (place.key("d"), place.key("e"))],
@@ -76,7 +75,7 @@ pub(super) async fn range_deletes_leave_their_neighbours<S: Store>(place: &Place
     ok("closing", store.close().await)
 }
 
-pub(super) async fn many_records_come_in_one_scan<S: Store>(place: &Place<'_, impl AsyncFn() -> S>) -> Outcome {
+pub(super) async fn many_records_come_in_one_scan(place: &Place<'_>) -> Outcome {
     const MANY: usize = 3_000;
     let names: Vec<_> = (0..MANY).map(|number| format!("{number:016x}")).collect();
     let store = filled(place, &names.iter().map(String::as_str).collect::<Vec<_>>()).await?;
