@@ -15,6 +15,7 @@ pub mod halves;
 pub mod id;
 pub mod json;
 pub mod lint;
+pub mod mend;
 pub mod message;
 pub mod node;
 pub mod read;

@@ -156,7 +156,7 @@ impl<'a> Walk<'a> {
     }
 }
 
-fn says_nothing(message: &Message) -> bool {
+pub(crate) fn says_nothing(message: &Message) -> bool {
     let thinks = message.reasoning.as_ref().is_some_and(|text| !text.is_empty());
     // A failure says why in its kind.
     let fails = matches!(message.kind, crate::message::Kind::Error { .. });
