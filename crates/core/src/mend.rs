@@ -182,16 +182,16 @@ mod tests {
 
     #[test]
     fn a_sound_chain_stays() {
-        assert_eq!(mended(&[vec![Message::system("s"), Message::user("u"), call(&["a"]), Message::tool("a", "1")]]), None);
+        assert_eq!(
+            mended(&[vec![Message::system("s"), Message::user("u"), call(&["a"]), Message::tool("a", "1")]]),
+            None
+        );
     }
 
     #[test]
     fn a_call_without_a_result_is_given_one_behind_its_message() {
-        let nodes = [
-            vec![Message::user("u")],
-            vec![call(&["a", "b"]), Message::tool("b", "2")],
-            vec![Message::user("v")],
-        ];
+        let nodes =
+            [vec![Message::user("u")], vec![call(&["a", "b"]), Message::tool("b", "2")], vec![Message::user("v")]];
         let mended = mended(&nodes).unwrap();
         assert_eq!(mended.sound, 1);
         assert_eq!(mended.nodes[0][1].tool_call_id.as_deref(), Some("a"));

@@ -52,6 +52,7 @@ mod locks;
 mod log;
 pub mod mailbox;
 mod memory;
+mod mend;
 pub mod model;
 mod name;
 mod next;

@@ -181,6 +181,11 @@ pub enum Request {
         #[serde(skip_serializing_if = "Option::is_none")]
         leaf: Option<MessageId>,
     },
+    /// Mends one chain in a branch of its own. → [`Response::MaybeNode`], the branch's end; `None` where nothing is to be mended
+    Mend {
+        /// The end of the chain.
+        leaf: MessageId,
+    },
     /// All transcripts, newest first. → [`Response::Transcripts`]
     Transcripts,
     /// One branch of a transcript as a list of rows, without its texts. → [`Response::Outline`]
@@ -277,6 +282,7 @@ mod tests {
         {"method": "clear", "params": {"head": "c"}}
         {"method": "lint", "params": {}}
         {"method": "lint", "params": {"leaf": "l"}}
+        {"method": "mend", "params": {"leaf": "l"}}
         {"method": "transcripts"}
         {"method": "outline", "params": {"transcript": "t"}}
         {"method": "outline", "params": {"transcript": "t", "leaf": "l"}}

@@ -97,6 +97,10 @@ export interface Methods {
     /** The end of the chain; all transcripts without it. */
     leaf?: string;
   };
+  mend: {
+    /** The end of the chain. */
+    leaf: string;
+  };
   transcripts: object;
   outline: {
     /** The transcript. */

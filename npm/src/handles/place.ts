@@ -110,6 +110,23 @@ export class Place extends Chain {
   }
 
   /**
+   * Mends the chain that ends here, in a branch of its own: what {@link Threadkeep.lint} finds is put right there, but for system messages
+   * inside the conversation. A call without a result is given one that says so, a result without a call is left out of prompts, and so on. The
+   * originals stay where they are, and the threads that end here move to the new branch.
+   *
+   * @returns the branch's end, or null where nothing is to be mended
+   * @throws ThreadkeepError `missing-node`, `bad-request` when the turn at the end is not complete
+   *
+   * @example
+   * ```ts
+   * if ((await keep.lint(leaf)).length > 0) await keep.at(leaf).mend();
+   * ```
+   */
+  async mend(): Promise<NodeInfo | null> {
+    return this.#link.manage("mend", { leaf: this.id });
+  }
+
+  /**
    * Deletes the node and all that follows it, for good.
    *
    * @returns how many messages were removed

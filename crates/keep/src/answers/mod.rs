@@ -68,7 +68,7 @@ impl<S: Store> Keep<S> {
         })
     }
 
-    /// Answers a request that deletes. One of [`Keep::talk`] is a bad request here.
+    /// Answers a request that deletes or mends. One of [`Keep::talk`] is a bad request here.
     ///
     /// # Errors
     /// [`KeepError`]; nothing was stored then.
@@ -77,6 +77,7 @@ impl<S: Store> Keep<S> {
             Request::Clear { head } => self.clear(&head).await.map(Response::Number),
             Request::DeleteBranch { node } => self.delete_branch(&node).await.map(Response::Number),
             Request::DeleteTranscript { transcript } => self.delete_transcript(&transcript).await.map(Response::Number),
+            Request::Mend { leaf } => self.mend(&leaf).await.map(|node| Response::MaybeNode(node.map(Box::new))),
             Request::DeleteAll => self.delete_all().await.map(|()| Response::Done),
             _ => Err(KeepError::BadRequest("this request is one that Keep::talk answers".to_owned())),
         }

@@ -31,6 +31,7 @@ mod mailbox;
 mod memory;
 mod memory_owners;
 mod memory_poison;
+mod mending;
 mod message_store;
 mod model;
 mod next_request;
