@@ -499,6 +499,7 @@ export function createAgent<P extends Provider = "openai-chat", Sdk extends bool
   const checked = check.options(options, "options", OPTIONS) as unknown as Checked;
   for (const name of ["keep", "model"] as const) if (checked[name] === undefined) throw badArgument(`options.${name}`, "is missing");
   const own: readonly string[] = checked.builtIn ?? [];
-  for (const [name] of checked.tools ?? []) if (own.includes(name)) throw badArgument(`options.tools.${name}`, "has the name of a built-in tool: rename it");
+  for (const [name] of checked.tools ?? [])
+    if (own.includes(name)) throw badArgument(`options.tools.${name}`, "has the name of a built-in tool: rename it, or leave that out of builtIn");
   return new Agent(checked);
 }

@@ -53,7 +53,7 @@ export function unchecked<T>(value: unknown): T {
 
 /** A string that names something: one with half a character is refused, since another name would be stored. */
 export function exact(value: unknown, argument: string): string {
-  if (text(value, argument) !== value) throw badArgument(argument, "contains a lone surrogate");
+  if (text(value, argument) !== value) throw badArgument(argument, "contains a lone surrogate, which is half of a character");
   return value;
 }
 

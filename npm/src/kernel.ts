@@ -280,7 +280,7 @@ export class Kernel<P extends Provider = "openai-chat"> {
     if (turnIds === undefined) return this.#thread.compact({ ...this.#options.compact, agent });
     const all = await this.selectCompactionWindow(0);
     if (!Array.isArray(turnIds) || turnIds.length === 0 || turnIds.some((turn, at) => turn !== all[at]))
-      throw badArgument("turnIds", "must be the oldest turns");
+      throw badArgument("turnIds", "must be the oldest turns that are not covered: selectCompactionWindow() gives them");
     // One more where the newest turn is answered, so that it counts among the tail.
     let keepTurns = all.length - turnIds.length;
     if ((await this.selectCompactionWindow(keepTurns)).length > turnIds.length) keepTurns += 1;

@@ -147,7 +147,7 @@ export function recordsOf(engine: () => Engine, name: string): Records {
 function recordText(value: unknown, argument: string): string {
   const key = check.exact(value, argument);
   if (key.length > LONGEST || !/^[ -~]+$/.test(key))
-    throw badArgument(argument, `must be 1 to ${LONGEST} printable ASCII characters, it is ${JSON.stringify(key)}`);
+    throw badArgument(argument, `must be 1 to ${LONGEST} printable ASCII characters (recordKey makes such a key), it is ${JSON.stringify(key)}`);
   return key;
 }
 

@@ -160,7 +160,7 @@ async function partModule(file: PartFile): Promise<Uint8Array<ArrayBuffer> | Web
 function ownFile(file: OwnFile): URL {
   const place = places[file];
   if (place !== undefined) return place();
-  throw new ThreadkeepError("init-failed", `Cannot locate ${file}: call init(source, { part }) first`, { file });
+  throw new ThreadkeepError("init-failed", `Cannot locate ${file}. With threadkeep/slim, call init(source, { part }) first.`, { file });
 }
 
 async function compile(source: InitSource): Promise<WebAssembly.Module> {

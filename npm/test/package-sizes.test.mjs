@@ -8,8 +8,8 @@ import { gzipSync } from "node:zlib";
 import { installed } from "./support/installed.mjs";
 import { entries, graph } from "./support/entries.mjs";
 
-/** What a page pays that imports everything. */
-const MAIN = 40_000;
+/** What a page pays that imports everything. It was 40 KB until requests could be listed, priced, simulated and compared. */
+const MAIN = 44_000;
 /** What an entry adds to that. */
 const ADAPTER = 18_000;
 

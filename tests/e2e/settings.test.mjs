@@ -7,7 +7,7 @@ import { echo, said, sent, talk } from "./support/talk.mjs";
 let site;
 
 before(async () => {
-  site = await openSite();
+  site = await openSite({ withPackage: true });
 });
 after(() => site?.close());
 
@@ -92,6 +92,27 @@ async function setAll(tab, step) {
   await answered(tab);
 }
 
+/** After a restart, the package reads the page's keep and makes every request again, byte for byte. */
+async function madeAgain(tab, bodies) {
+  await tab.page.reload();
+  await tab.ready();
+  const again = await tab.page.evaluate(async () => {
+    const { Threadkeep } = await import("/package/dist/index.js");
+    await using keep = await Threadkeep.open({ name: "threadkeep" });
+    const [transcript] = await keep.transcripts();
+    const made = [];
+    for (const { id } of await keep.requests.list(transcript.id)) {
+      const { body, differs } = await keep.requests.get(id);
+      made.push([differs, JSON.stringify(body)]);
+    }
+    return made;
+  });
+  assert.deepEqual(
+    again,
+    bodies.map((body) => [null, body]),
+  );
+}
+
 test("the payload that the inspector shows is what Send sends, byte for byte, for thirty settings", () => {
   assert.equal(STEPS.length, 30);
   const fact = "The beds lie behind the pier in Bergen.";
@@ -130,6 +151,7 @@ test("the payload that the inspector shows is what Send sends, byte for byte, fo
         model.bodies.some((body) => body.includes(fact.slice(0, 20)) && body.includes("Step")),
         "a fact is among what was sent",
       );
+      await madeAgain(tab, model.bodies);
       await setAll(tab, {});
       await tab.get("payload").locator("summary").click();
       const says = (words) => tab.page.waitForFunction((words) => document.querySelector("[data-testid=payload-what]").textContent.includes(words), words);

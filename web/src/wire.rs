@@ -25,7 +25,7 @@ use crate::inspect::{Instructions, Settings};
 pub use agent::{Ending, Heard, Secret, Talk, Tested, Turn};
 pub use context::{Fitted, Payload, Question, Run, Side, Stretch};
 pub use found::{EPISODE, FACT, Find, Found, Hit, SUMMARY, cut};
-pub use memory::{Card, Carrier, Compacted, Epoch, Memory, Recall, Said, Sends, Way, nodes};
+pub use memory::{Card, Carrier, Compacted, Epoch, Finding, Memory, Recall, Said, Sends, Way, nodes};
 
 /// The number by which an answer finds its question.
 pub type Ticket = u32;
@@ -157,6 +157,10 @@ pub enum Reply {
     Step(Box<Step>),
     /// What stands for a message.
     Carrier(Box<Carrier>),
+    /// What is wrong with a branch.
+    Checked(Vec<Finding>),
+    /// The end of the mended branch; `None` where nothing was to be mended.
+    Mended(Option<MessageId>),
     /// How the test of a connection went.
     Tested(Tested),
     /// The models that a connection has.

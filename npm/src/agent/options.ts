@@ -175,7 +175,7 @@ const object = (value: unknown, argument: string): unknown => {
   return value;
 };
 const standard = (value: unknown, argument: string): unknown => {
-  if (!isStandard(value)) throw badArgument(argument, "must be a Standard Schema");
+  if (!isStandard(value)) throw badArgument(argument, "must be a Standard Schema, such as one of Zod");
   return value;
 };
 const TOOL = { description: check.text, parameters: object, schema: standard, execute: check.callback, repeatable: check.flag };
@@ -193,7 +193,7 @@ export const OPTIONS = {
   keep: (value: unknown, argument: string) => {
     const hybrid = value as Partial<HybridKeep> | null | undefined;
     const beside = hybrid?.keep instanceof Threadkeep && typeof hybrid.recall === "function" && typeof hybrid.appended === "function";
-    if (!(value instanceof Threadkeep) && !beside) throw badArgument(argument, "must be an open Threadkeep or a hybrid");
+    if (!(value instanceof Threadkeep) && !beside) throw badArgument(argument, "must be an open Threadkeep, or a hybrid over one");
     return value;
   },
   model: (value: unknown, argument: string) => {

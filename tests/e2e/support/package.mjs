@@ -17,18 +17,18 @@ export function tarball() {
   return join(folder, found[0]);
 }
 
-/** Serves `pages/` at `/`, the package at `/package/` and other folders where they are wanted; gives the address and `close`. */
-export async function servePackage(others = {}) {
+/** The package in a folder of its own: where it is served, and `remove`. */
+export function unpacked() {
   const folder = mkdtempSync(join(tmpdir(), "threadkeep-package-"));
   execFileSync("tar", ["-xzf", tarball(), "-C", folder]);
-  const server = await serve({ "/package/": join(folder, "package"), ...others, "/": join(here, "pages") });
-  return {
-    address: server.address,
-    close: async () => {
-      await server.close();
-      rmSync(folder, { recursive: true, force: true });
-    },
-  };
+  return { mounts: { "/package/": join(folder, "package") }, remove: () => rmSync(folder, { recursive: true, force: true }) };
+}
+
+/** Serves `pages/` at `/`, the package at `/package/` and other folders where they are wanted; gives the address and `close`. */
+export async function servePackage(others = {}) {
+  const { mounts, remove } = unpacked();
+  const server = await serve({ ...mounts, ...others, "/": join(here, "pages") });
+  return { address: server.address, close: () => server.close().finally(remove) };
 }
 
 /** An empty folder for a browser's profile or a test's files; `remove` deletes it. */

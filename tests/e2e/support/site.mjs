@@ -5,22 +5,24 @@ import { existsSync, readFileSync } from "node:fs";
 import { resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import { launch } from "./browser.mjs";
-import { scratch } from "./package.mjs";
+import { scratch, unpacked } from "./package.mjs";
 import { serve } from "./serve.mjs";
 
 const here = fileURLToPath(new URL("..", import.meta.url));
 
-/** The page's address: THREADKEEP_URL, else a server of our own over THREADKEEP_SITE or `target/site`. */
-async function address() {
-  if (process.env.THREADKEEP_URL) return { address: process.env.THREADKEEP_URL, close: async () => {} };
+/** The page's address: THREADKEEP_URL, else a server of our own over THREADKEEP_SITE or `target/site`, and the npm package beside it. */
+async function address(withPackage) {
+  if (process.env.THREADKEEP_URL && !withPackage) return { address: process.env.THREADKEEP_URL, close: async () => {} };
   const folder = process.env.THREADKEEP_SITE ?? resolve(here, "../../target/site");
   if (!existsSync(folder)) throw new Error(`there is no page in ${folder}: run \`cargo xtask build\`, or set THREADKEEP_SITE`);
-  return serve({ "/": folder });
+  const beside = withPackage ? unpacked() : { mounts: {}, remove: () => {} };
+  const server = await serve({ ...beside.mounts, "/": folder });
+  return { address: server.address, close: () => server.close().finally(beside.remove) };
 }
 
-/** A browser and the page's address, for all tests of a file. */
-export async function openSite(options) {
-  const server = await address();
+/** A browser and the page's address, for all tests of a file. With `withPackage` the npm package is at `/package/`; the rest is the browser's. */
+export async function openSite({ withPackage = false, ...options } = {}) {
+  const server = await address(withPackage);
   const browser = await launch(options);
   return {
     browser,

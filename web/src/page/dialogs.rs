@@ -40,6 +40,11 @@ pub fn dialogs(page: Page) -> Slot {
                 let make = move |panels: &dyn panels::Panels| panels.compare(page, &transcript, leaves.clone());
                 ("Two branches", panels::later(Box::new(make)))
             }
+            Dialog::Check { transcript, leaf } => {
+                let (transcript, leaf) = (transcript.clone(), leaf.clone());
+                let make = move |panels: &dyn panels::Panels| panels.check(page, &transcript, &leaf);
+                ("Check this branch", panels::later(Box::new(make)))
+            }
             Dialog::Memory(at) => {
                 let at = at.clone();
                 ("Memory", panels::later(Box::new(move |panels| panels.memory(page, at.clone()))))

@@ -5,6 +5,7 @@
 mod article;
 mod browser;
 mod canvas;
+mod check;
 mod compaction;
 mod compare;
 mod composer;

@@ -12,7 +12,7 @@ use web_sys::Node;
 
 use super::state::Page;
 use super::view::{draw, markup};
-use super::{compaction, compare, connections, epochs, memory};
+use super::{check, compaction, compare, connections, epochs, memory};
 use crate::words::words;
 
 /// What the part brings.
@@ -23,6 +23,8 @@ pub trait Panels {
     fn epochs(&self, page: Page, leaf: &MessageId, checkpoint: Option<&str>) -> Node;
     /// Two branches of a thread, side by side, by their ends.
     fn compare(&self, page: Page, transcript: &TranscriptId, leaves: [MessageId; 2]) -> Node;
+    /// What is wrong with the branch that ends at `leaf`.
+    fn check(&self, page: Page, transcript: &TranscriptId, leaf: &MessageId) -> Node;
     /// The models that one can talk to.
     fn connections(&self, page: Page) -> Node;
     /// The memory, at one record where its id is given.
@@ -45,6 +47,10 @@ impl Panels for All {
 
     fn compare(&self, page: Page, transcript: &TranscriptId, leaves: [MessageId; 2]) -> Node {
         compare::dialog(page, transcript, leaves)
+    }
+
+    fn check(&self, page: Page, transcript: &TranscriptId, leaf: &MessageId) -> Node {
+        check::dialog(page, transcript, leaf)
     }
 
     fn connections(&self, page: Page) -> Node {

@@ -225,6 +225,13 @@ pub enum Dialog {
         /// Their ends: of the one on the screen, and of the other.
         leaves: [MessageId; 2],
     },
+    /// What is wrong with a branch.
+    Check {
+        /// Its thread.
+        transcript: TranscriptId,
+        /// Its end.
+        leaf: MessageId,
+    },
     /// What is remembered, at one record where its id is given.
     Memory(Option<String>),
     /// Models that one can talk to.

@@ -60,6 +60,19 @@ pub enum Recall {
         /// The node.
         node: MessageId,
     },
+    /// What is wrong with the branch that ends here. → [`Reply::Checked`](super::Reply::Checked)
+    Check(MessageId),
+    /// Mend the branch that ends here, in a branch of its own. → [`Reply::Mended`](super::Reply::Mended)
+    Mend(MessageId),
+}
+
+/// One thing that is wrong with a branch.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Finding {
+    /// Where.
+    pub node: MessageId,
+    /// What, in words.
+    pub words: String,
 }
 
 /// How a branch is compacted.

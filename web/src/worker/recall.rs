@@ -4,6 +4,7 @@ use std::cell::Cell;
 use std::rc::Rc;
 
 use js_sys::{Function, Promise};
+use threadkeep::agent::Noting;
 use threadkeep::compact::{Answer, Cancel, CompactOptions, EpochInfo, Extractive, ModelSummariser, Summariser};
 use threadkeep::model::{Model, Summarising};
 use threadkeep::protocol::{Counting, ErrorReply};
@@ -20,20 +21,32 @@ use web_sys::WorkerGlobalScope;
 
 use super::browser::OfBrowser;
 use super::{CANCEL, Engine, inspect, part_missing, say, shared_parts, stop_compaction};
-use crate::wire::{Card, Carrier, Compacted, Epoch, FromWorker, Memory, Question, Recall, Reply, Sends, Way, nodes};
+use crate::wire::{Card, Carrier, Compacted, Epoch, Finding, FromWorker, Memory, Question, Recall, Reply, Sends, Way, nodes};
 use crate::{format, pieces};
 
 /// How many characters of a message stand in the line of a step.
 const EXCERPT: usize = 200;
 
 /// Answers a question about compaction and what is remembered.
-pub async fn answer(engine: &Engine, asked: Recall) -> Result<Reply, ErrorReply> {
+pub async fn answer(engine: &Rc<Engine>, asked: Recall) -> Result<Reply, ErrorReply> {
     let answer = match asked {
         Recall::Compact { leaf, preview, way, model } => {
             // Tokens are counted as the inspector counts them at first.
             inspect::fetch(engine, 0).await?;
             let model = match model {
-                Some(connection) => Some(shared_parts::model(connection).await.map_err(|_| part_missing())??),
+                Some(connection) => {
+                    let model = shared_parts::model(connection).await.map_err(|_| part_missing())??;
+                    // The thread's requests tell of those for its summaries, too.
+                    let made = shared_parts::memory(engine.clone()).await.map_err(|_| part_missing())?.await;
+                    let noting = Noting {
+                        memory: made.0,
+                        node: leaf.clone(),
+                        agent: None,
+                        encoding: Counting::Exact(Encoding::O200k),
+                        days: None,
+                    };
+                    Some(noting.model(model))
+                }
                 None => None,
             };
             compact(engine, &leaf, preview, way, model).await
@@ -44,6 +57,8 @@ pub async fn answer(engine: &Engine, asked: Recall) -> Result<Reply, ErrorReply>
             step(engine, &question, place).await
         }
         Recall::Carried { leaf, node } => carried(engine, &leaf, node).await,
+        Recall::Check(leaf) => check(engine, &leaf).await,
+        Recall::Mend(leaf) => engine.mend(&leaf).await.map(|end| Reply::Mended(end.map(|node| node.id))),
         other => remembered(engine, other).await,
     };
     answer.map_err(|error| error.reply())
@@ -175,6 +190,11 @@ async fn carried(engine: &Engine, leaf: &MessageId, node: MessageId) -> Result<R
     Ok(Reply::Carrier(Box::new(Carrier { checkpoint: carried.checkpoint, raw: carried.raw, memories })))
 }
 
+async fn check(engine: &Engine, leaf: &MessageId) -> Result<Reply, KeepError> {
+    let found = engine.lint(Some(leaf)).await?.into_iter();
+    Ok(Reply::Checked(found.map(|finding| Finding { node: finding.node, words: finding.message }).collect()))
+}
+
 async fn remembered(engine: &Engine, asked: Recall) -> Result<Reply, KeepError> {
     match asked {
         Recall::List => {
@@ -198,7 +218,12 @@ async fn remembered(engine: &Engine, asked: Recall) -> Result<Reply, KeepError> 
         Recall::Forget(id) => engine.forget_memory(&id).await.map(drop)?,
         Recall::Remember(text) => engine.remember(NewFact::new(text)).await.map(drop)?,
         // Answered before.
-        Recall::Compact { .. } | Recall::Epochs(_) | Recall::Step { .. } | Recall::Carried { .. } => {}
+        Recall::Compact { .. }
+        | Recall::Epochs(_)
+        | Recall::Step { .. }
+        | Recall::Carried { .. }
+        | Recall::Check(_)
+        | Recall::Mend(_) => {}
     }
     Ok(Reply::Done)
 }

@@ -30,9 +30,16 @@ impl By {
     #[must_use]
     pub fn noting(self, noting: Noting) -> Self {
         match self {
-            Self::Model(model) => Self::Model(Rc::new(Noted { model, noting })),
+            Self::Model(model) => Self::Model(noting.model(model)),
             by @ (Self::Rules | Self::Asked(_)) => by,
         }
+    }
+}
+
+impl Noting {
+    /// The model with its requests in the journal, as requests for summaries.
+    pub fn model(self, model: Rc<dyn Model>) -> Rc<dyn Model> {
+        Rc::new(Noted { model, noting: self })
     }
 }
 

@@ -79,6 +79,7 @@ pub fn head(thread: Thread) -> Node {
             )
         })
     };
+    let check = move || Some(Dialog::Check { transcript: untrack(info)?.id, leaf: page.leaf.get_untracked()? });
     let rows = move || thread.open.with(|open| open.as_ref().map_or(0, |open| open.rows));
     let damage = move || thread.open.with(|open| open.as_ref().and_then(|open| open.damage.clone()));
     markup!(
@@ -128,6 +129,16 @@ pub fn head(thread: Thread) -> Node {
                 <button
                     type="button"
                     class="icon"
+                    title="Check this branch…"
+                    aria-label="Check this branch…"
+                    data-testid="check-branch"
+                    onclick={}
+                >
+                    <svg sign="check"/>
+                </button>
+                <button
+                    type="button"
+                    class="icon"
                     title="Export this thread"
                     aria-label="Export this thread"
                     data-testid="export-thread"
@@ -156,6 +167,7 @@ pub fn head(thread: Thread) -> Node {
         live(move || page.inspector.open.get().to_string()),
         click(move || page.show_inspector(!page.inspector.open.get_untracked())),
         click(move || page.dialog.set(page.leaf.get_untracked().map(Dialog::Compact))),
+        click(move || page.dialog.set(check())),
         click(move || page.export_soon(untrack(info))),
         click(move || page.dialog.set(untrack(info).map(Dialog::DeleteThread))),
         draw(damage, |damage| Some(damaged(damage.clone()?))),
