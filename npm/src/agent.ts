@@ -370,7 +370,8 @@ export class Agent {
       hub.atEnd(end),
     ];
     signal?.addEventListener("abort", end);
-    const timer = poll === undefined ? undefined : setInterval(look, poll);
+    const every = poll ?? (this.#options.collectAfter || undefined);
+    const timer = every === undefined ? undefined : setInterval(look, Math.min(every, check.MAX_WAIT));
     if (signal?.aborted === true) end();
     look();
     try {

@@ -232,6 +232,29 @@ test("transcripts of dismissed messages can be collected", async () => {
   await keep.close();
 });
 
+test("a dismissed branch inside a living thread is collected, on a call and after a set time", async () => {
+  const { keep, agent } = await setUp(["a0", "a1", "a2", "a3"], { collectAfter: 200 });
+  const root = await agent.send("root");
+  const dismissed = async (text) => {
+    const turn = await agent.send(text, { replyTo: root.reply });
+    const gone = [turn.node, turn.reply.messageId];
+    for (const { number, messageId } of await boxOf(keep, "lal")) if (gone.includes(messageId)) await keep.mailbox("lal").dismiss(number);
+    return turn.node;
+  };
+  const stays = await agent.send("to stay", { replyTo: root.reply });
+  const called = await dismissed("by hand");
+  assert.equal(await keep.mailbox("lal").collectDismissed(), 1);
+  assert.equal(await keep.node(called), null);
+  const timed = await dismissed("after a time");
+  const signal = AbortSignal.timeout(10_000);
+  const over = new AbortController();
+  keep.on("change", (event) => event.type === "deleted" && over.abort());
+  for await (const _ of agent.run({ signal: AbortSignal.any([signal, over.signal]) }));
+  assert.equal(await keep.node(timed), null);
+  assert.equal((await keep.node(stays.node)).parent, root.node);
+  await keep.close();
+});
+
 test("another answer is a new node at the same parent", async () => {
   const { keep, agent } = await setUp(["b", "other b"]);
   const first = await agent.send("a");

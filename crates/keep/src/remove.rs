@@ -13,6 +13,12 @@ use crate::log::{Log, contains};
 use crate::protocol::Event;
 use crate::{Keep, KeepError, keys};
 
+/// Where the branches begin that are to go.
+type Tops<'a> = &'a dyn Fn(&Transcript) -> Vec<MessageId>;
+
+/// Keys that must be there still; see [`Keep::remove`].
+type Only<'a> = Option<&'a [String]>;
+
 /// How often a deletion that lost against another writer is tried again.
 const TRIES: u32 = 100;
 
@@ -26,7 +32,7 @@ impl<S: Store> Keep<S> {
         let _writing = self.writing().await;
         let found = self.at_head(name, |tree, node| Ok((tree.id().clone(), own_branch(tree, name, node))));
         let Some((transcript, own)) = found.await? else { return Ok(0) };
-        let removed = self.remove(&transcript, own.as_ref(), Some(name)).await?;
+        let removed = self.remove(&transcript, &|_| own.iter().cloned().collect(), Some(name), None).await?;
         self.inner.heads.borrow_mut().remove(name);
         self.emit(&Event::Head { name: name.to_owned(), node: None });
         Ok(removed)
@@ -40,7 +46,7 @@ impl<S: Store> Keep<S> {
     pub async fn delete_branch(&self, node: &MessageId) -> Result<u64, KeepError> {
         let _writing = self.writing().await;
         let transcript = self.find_or_fail(node).await?;
-        self.remove(&transcript, Some(node), None).await
+        self.remove(&transcript, &|_| vec![node.clone()], None, None).await
     }
 
     /// Deletes a transcript with everything that belongs to it. Gives the number of removed messages. A damaged one can be
@@ -50,17 +56,20 @@ impl<S: Store> Keep<S> {
     /// `missing-transcript`; the store's.
     pub async fn delete_transcript(&self, transcript: &TranscriptId) -> Result<u64, KeepError> {
         let _writing = self.writing().await;
-        self.delete_locked(transcript).await
+        self.delete_locked(transcript, &|_| Vec::new(), None).await
     }
 
-    /// Deletes a transcript for a caller who holds [`Keep::writing`].
-    async fn delete_locked(&self, transcript: &TranscriptId) -> Result<u64, KeepError> {
+    /// Deletes a transcript for a caller who holds [`Keep::writing`]. With `only`, as [`Keep::remove`] says.
+    async fn delete_locked(&self, transcript: &TranscriptId, tops: Tops<'_>, only: Only<'_>) -> Result<u64, KeepError> {
         for _ in 0..TRIES {
             self.forget(transcript);
             let log = self.load(transcript).await?;
             let log = log.ok_or_else(|| KeepError::MissingTranscript(transcript.clone()))?;
             let tree = &log.tree;
-            let mut commit = Commit::default();
+            if only.is_some() && tops(tree).first() != tree.root().map(|root| &root.node.id) {
+                return Ok(0);
+            }
+            let mut commit = Commit { present: only.unwrap_or_default().to_vec(), ..Commit::default() };
             if tree.damage().is_empty() && log.lost_record.is_none() {
                 commit.absent.push(keys::page(transcript, &log.generation, tree.next_seq()));
                 commit.present.push(log.merge_marker());
@@ -89,6 +98,7 @@ impl<S: Store> Keep<S> {
             let gone = tree.nodes().map(|placed| &placed.node.id).collect();
             let forgotten = self.forget_sources(tree, &gone, true, &mut commit).await?;
             match self.inner.store.commit(commit).await {
+                Err(StoreError::Conflict { .. }) if only.is_some() => return Ok(0),
                 Err(StoreError::Conflict { .. }) => continue,
                 done => done?,
             }
@@ -132,21 +142,31 @@ impl<S: Store> Keep<S> {
         Err(StoreError::Transient("other writers were always first".to_owned()).into())
     }
 
-    /// Deletes the branch that begins at `top`, if any, and the head `name`, if any.
-    async fn remove(
+    /// Deletes the branches that begin at `tops`, and the head `name`, if any, for a caller who holds [`Keep::writing`]. With `only`, it
+    /// deletes nothing if one of these keys is gone, or if somebody else writes in this moment.
+    pub(crate) async fn remove(
         &self,
         transcript: &TranscriptId,
-        top: Option<&MessageId>,
+        tops: Tops<'_>,
         name: Option<&str>,
+        only: Only<'_>,
     ) -> Result<u64, KeepError> {
         for _ in 0..TRIES {
-            let log = self.take(transcript).await?;
-            let log = log.ok_or_else(|| KeepError::MissingTranscript(transcript.clone()))?;
-            let doomed = top.map(|top| log.tree.subtree(top)).unwrap_or_default();
+            let log = match self.take(transcript).await? {
+                Some(log) => log,
+                None if only.is_some() => return Ok(0),
+                None => return Err(KeepError::MissingTranscript(transcript.clone())),
+            };
+            let doomed: Vec<_> = tops(&log.tree).iter().flat_map(|top| log.tree.subtree(top)).collect();
+            if doomed.is_empty() && only.is_some() {
+                self.put_back(transcript, log).await;
+                return Ok(0);
+            }
             let root = doomed.first().is_some_and(|placed| placed.node.parent.is_none());
             if root {
+                drop(doomed);
                 drop(log);
-                return self.delete_locked(transcript).await;
+                return self.delete_locked(transcript, tops, only).await;
             }
             if let Some(what) = log.tree.damage().first() {
                 return Err(KeepError::Damaged { transcript: transcript.clone(), what: what.clone() });
@@ -156,12 +176,14 @@ impl<S: Store> Keep<S> {
             let parent = doomed.first().and_then(|placed| placed.node.parent.clone());
             let gone = ids.iter().collect();
             let (entries, mut extra) = self.plan_removal(&log, &ids, parent, name).await?;
+            extra.present.extend_from_slice(only.unwrap_or_default());
             let forgotten = self.forget_sources(&log.tree, &gone, false, &mut extra).await?;
             self.unindex(transcript, &mut extra).await?;
             // Somebody may have appended since the log was read, perhaps to what is to go; or it was damaged, which loading it says.
             let Some(pages) = self.holed(&log, &gone, &mut extra).await? else { continue };
             let Some(pruned) = log.pruned(&pages, &gone) else { continue };
             let removed = match pruned.append_removal(&self.inner.store, entries, extra).await {
+                Err(KeepError::Store(StoreError::Conflict { .. })) if only.is_some() => return Ok(0),
                 Err(KeepError::Store(StoreError::Conflict { .. })) => continue,
                 done => done?,
             };

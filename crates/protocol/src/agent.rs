@@ -48,6 +48,9 @@ pub struct AgentCall {
     /// Whether it carries on turns that were interrupted.
     #[serde(default, deserialize_with = "or_default")]
     pub resume: bool,
+    /// How long after their dismissal messages are deleted, in milliseconds.
+    #[serde(default, deserialize_with = "maybe_whole")]
+    pub collect_after: Option<u64>,
     /// Whose statements it remembers, by compactions and by its tool.
     #[serde(default, deserialize_with = "or_default")]
     pub remember_from: RememberFrom,

@@ -219,7 +219,7 @@ pub enum MailRequest {
     },
     /// Everybody who has a mailbox. → names
     Parties,
-    /// Deletes transcripts of which all messages are dismissed. → how many
+    /// Deletes branches and transcripts of which all messages are dismissed. → how many
     CollectDismissed {
         /// Whose mailbox.
         party: String,

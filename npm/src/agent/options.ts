@@ -137,6 +137,11 @@ export interface AgentOptions<P extends Provider = Provider, Sdk extends boolean
    */
   resume?: boolean;
   /**
+   * How long after their dismissal messages are deleted for good, with the branches in which they were answered, in milliseconds; never
+   * without it. {@link Mailbox.collectDismissed} says what stays. The agent looks when it catches up, and while {@link Agent.run} goes on.
+   */
+  collectAfter?: number;
+  /**
    * Whose statements it remembers, by compactions and by its tool `remember`; `["user", "model"]` without it. What tools and imported
    * conversations say is remembered only if `"tool"` and `"import"` are named.
    */
@@ -230,6 +235,7 @@ export const OPTIONS = {
   limits: (value: unknown, argument: string) => check.options(value, argument, LIMITS),
   spendingLimit: object,
   resume: check.flag,
+  collectAfter: (value: unknown, argument: string) => check.count(value, argument, Number.MAX_SAFE_INTEGER),
   rememberFrom: check.unchecked<readonly MemoryOrigin[]>,
 };
 /** Options of `send()`. @internal */
@@ -240,7 +246,7 @@ export type Checked = Omit<AgentOptions, "tools"> & { tools?: (readonly [string,
 
 /** The options as the engine takes them: `encoding` and `ofKeep` (when to compact) count where they do not say. @internal */
 export function params(options: Checked, encoding: Encoding, ofKeep: CompactionPolicy): string {
-  const { model, tools = [], systemPrompt, builtIn, compaction, limits, spendingLimit, resume, rememberFrom } = options;
+  const { model, tools = [], systemPrompt, builtIn, compaction, limits, spendingLimit, resume, collectAfter, rememberFrom } = options;
   const provider = options.provider ?? model.provider ?? "openai-chat";
   const name = options.modelName ?? model.modelName ?? "model";
   const { model: _, ...kept } = ofKeep as Record<string, unknown>;
@@ -264,6 +270,7 @@ export function params(options: Checked, encoding: Encoding, ofKeep: CompactionP
     limits,
     spendingLimit,
     resume,
+    collectAfter,
     rememberFrom,
     service: options.keep instanceof Threadkeep ? undefined : true,
     summarizer: summarize === false ? "rules" : summarize && { function: { name: summarize.summarizer ?? "model", inputTokens: summarize.inputTokens } },

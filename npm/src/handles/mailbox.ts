@@ -112,10 +112,11 @@ export class Mailbox {
   }
 
   /**
-   * Deletes, for good, the transcripts that came about through this mailbox and of which all its messages are dismissed. A
-   * transcript with anything else in it (an import, say) stays.
+   * Deletes, for good, the branches that came about through this mailbox and of which all its messages are dismissed. A transcript of
+   * which nothing is left goes whole. A branch stays if a thread's name points into it, if it has a pin or anything else in it
+   * (an import, say), if a turn in it has not ended, or if a message refers to it that waits for its answer.
    *
-   * @returns how many transcripts were deleted
+   * @returns how many branches and transcripts were deleted
    */
   async collectDismissed(): Promise<number> {
     return askMail(this.#link, "collectDismissed", { party: this.party });

@@ -1,15 +1,14 @@
 //! Files the messages of an agent's mailbox: each gets a node in a chain. Filing a message again, in any program, finds the same node.
 
-use threadkeep_core::{Message, MessageId, Role, TranscriptId};
+use threadkeep_core::{Message, MessageId, Role};
 use threadkeep_store::{Store, StoreError};
 
 use super::{Agent, Heard, Held, built_in};
-use crate::log::Log;
-use crate::mailbox::{Mail, MailFilter, node_of};
+use crate::mailbox::{Mail, node_of};
 use crate::origin::sender_line;
 use crate::protocol::{Inbound, NodeInfo};
 use crate::route::Arrival;
-use crate::{Keep, KeepError, keys};
+use crate::{KeepError, keys};
 
 /// Where a message of the mailbox is.
 pub(super) enum Filed {
@@ -204,44 +203,5 @@ impl<S: Store> Agent<S> {
         let own = Some(self.options.system_prompt.as_str()).filter(|own| !own.trim().is_empty());
         let parts: Vec<&str> = own.into_iter().chain(mail).collect();
         if parts.is_empty() { None } else { Some(parts.join("\n\n")) }
-    }
-}
-
-impl<S: Store> Keep<S> {
-    /// Deletes, for good, the transcripts that came about through the mailbox of `party` and of which all its messages are dismissed.
-    /// A transcript in which anything else lies (an import, say) stays. Gives how many were deleted.
-    ///
-    /// # Errors
-    /// The store's. What was deleted until then is.
-    pub async fn collect_dismissed(&self, party: &str) -> Result<usize, KeepError> {
-        let all = MailFilter { dismissed: true, ..MailFilter::default() };
-        let (mut done, mut open): (Vec<TranscriptId>, Vec<TranscriptId>) = (Vec::new(), Vec::new());
-        for mail in self.list_messages(party, &all).await? {
-            let own = node_of(&mail.message_id, party).ok();
-            let mut found = None;
-            for id in own.iter().chain([&mail.message_id]) {
-                if found.is_none() {
-                    found = self.node(id).await?;
-                }
-            }
-            let Some(node) = found else { continue };
-            let list = if mail.dismissed.is_some() { &mut done } else { &mut open };
-            if !list.contains(&node.transcript) {
-                list.push(node.transcript);
-            }
-        }
-        done.retain(|transcript| !open.contains(transcript));
-        let mut deleted = 0;
-        for transcript in done {
-            let from_mail = |log: &Log| {
-                let mut nodes = log.tree.nodes().map(|placed| &placed.node);
-                Ok(nodes.all(|node| node.parent.is_none() || node.origin.from.is_some()))
-            };
-            if self.read(&transcript, from_mail).await? == Some(true) {
-                self.delete_transcript(&transcript).await?;
-                deleted += 1;
-            }
-        }
-        Ok(deleted)
     }
 }

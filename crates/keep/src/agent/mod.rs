@@ -57,6 +57,7 @@ mod arguments;
 mod built_in;
 mod calls;
 mod claims;
+mod collect;
 mod filing;
 mod how;
 mod inbox;
@@ -75,7 +76,7 @@ mod summariser;
 mod tools;
 mod turn;
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
 use std::rc::Rc;
 
@@ -116,6 +117,8 @@ pub struct Agent<S: Store> {
     summariser: Option<By>,
     service: Option<Rc<dyn Service>>,
     inbox: Inbox,
+    /// When it last looked for what was dismissed.
+    collected: Cell<Option<i64>>,
     /// What ends the turns that are under way.
     running: RefCell<HashMap<MessageId, Cancel>>,
 }
@@ -142,8 +145,8 @@ impl<S: Store> Agent<S> {
         memory: Rc<dyn Memory>,
     ) -> Self {
         let claims = Rc::new(Here::of(&keep));
-        let (inbox, running) = (Inbox::default(), RefCell::default());
-        Self { keep, options, model, tools, memory, claims, summariser: None, service: None, inbox, running }
+        let (inbox, collected, running) = (Inbox::default(), Cell::default(), RefCell::default());
+        Self { keep, options, model, tools, memory, claims, summariser: None, service: None, inbox, collected, running }
     }
 
     /// The same with histories that are summarised by this one. Without it, the settings choose between the rules and its own model.
@@ -176,7 +179,7 @@ impl<S: Store> Agent<S> {
     }
 
     /// Answers all messages that have no answer yet: those of one conversation in order, others at the same time. Gives how many turns it
-    /// carried out. A turn that was interrupted stays as it is, unless [`AgentOptions::resume`] says otherwise; see
+    /// carried out. Then it collects what was dismissed, if [`AgentOptions::collect_after`] says so. A turn that was interrupted stays as it is, unless [`AgentOptions::resume`] says otherwise; see
     /// [`Agent::interrupted`]. A model that fails is no error: the turn says so, and its sender is told.
     ///
     /// # Errors
@@ -199,6 +202,7 @@ impl<S: Store> Agent<S> {
                 }
             }
             if working.is_empty() && !self.inbox.is_busy(&others) {
+                self.collect_if_due().await?;
                 return Ok(turns);
             }
             let mut failed = None;

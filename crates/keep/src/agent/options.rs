@@ -103,6 +103,9 @@ pub struct AgentOptions {
     /// Whether [`Agent::catch_up`](super::Agent::catch_up) carries on turns that were interrupted. Without it they wait for
     /// [`Agent::resume`](super::Agent::resume): a model that was chosen since then is sent nothing that nobody asked for.
     pub resume: bool,
+    /// How long after their dismissal messages are deleted with the branches in which they were answered, in milliseconds; never
+    /// without it. See [`Keep::collect_dismissed`](crate::Keep::collect_dismissed).
+    pub collect_after: Option<u64>,
     /// Whose statements it remembers, by compactions and by its tool `remember`.
     pub remember_from: RememberFrom,
 }
@@ -122,6 +125,7 @@ impl AgentOptions {
             limits: TurnLimits::default(),
             spending: None,
             resume: false,
+            collect_after: None,
             remember_from: RememberFrom::default(),
         }
     }

@@ -40,6 +40,7 @@ impl From<&AgentCall> for AgentOptions {
         options.limits = limits(&call.limits);
         options.spending.clone_from(&call.spending_limit);
         options.resume = call.resume;
+        options.collect_after = call.collect_after;
         options
     }
 }

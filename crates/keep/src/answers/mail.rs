@@ -34,7 +34,7 @@ impl<S: Store> Keep<S> {
             }
             MailRequest::Dismiss { party, number } => self.dismiss(&party, number.into()).await?.to_json(),
             MailRequest::Parties => self.parties().await?.into(),
-            MailRequest::CollectDismissed { party } => self.collect_dismissed(&party).await?.into(),
+            MailRequest::CollectDismissed { party } => self.collect_dismissed(&party, None).await?.into(),
         })
     }
 }

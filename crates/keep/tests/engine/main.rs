@@ -13,6 +13,7 @@ mod agent_support;
 mod archives;
 mod branches;
 mod case_file;
+mod collect;
 mod compaction;
 mod compaction_rules;
 mod context;

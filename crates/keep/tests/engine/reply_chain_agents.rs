@@ -339,14 +339,14 @@ fn transcripts_of_dismissed_messages_can_be_collected() {
         let (done, answer) = exchange(&keep, &lal, "done with", None).await;
         exchange(&keep, &lal, "to stay", None).await;
         let (more, _) = exchange(&keep, &lal, "more", Some(&answer)).await;
-        assert_eq!(keep.collect_dismissed("lal").await.unwrap(), 0);
+        assert_eq!(keep.collect_dismissed("lal", None).await.unwrap(), 0);
         for mail in box_of(&keep, "lal").await {
             let about = [Some(&mail.message_id), mail.reply_to.as_ref()];
             if [&done, &more, &answer].iter().any(|gone| about.contains(&Some(&gone.message_id))) {
                 keep.dismiss("lal", mail.number).await.unwrap();
             }
         }
-        assert_eq!(keep.collect_dismissed("lal").await.unwrap(), 1);
+        assert_eq!(keep.collect_dismissed("lal", None).await.unwrap(), 1);
         assert_eq!(keep.roots().await.unwrap().len(), 1);
         assert!(keep.node(&done.message_id).await.unwrap().is_none());
         // Nothing of it stays in any table, its messages in mailboxes neither.
