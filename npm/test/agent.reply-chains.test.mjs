@@ -255,6 +255,19 @@ test("a dismissed branch inside a living thread is collected, on a call and afte
   await keep.close();
 });
 
+test("a damaged message is left out and reported, and the next one is answered", async () => {
+  const storage = mapAdapter();
+  const keep = await Threadkeep.open({ storage, encoding: "estimate" });
+  const agent = lal(keep, script("a", "b", "c"));
+  for (const content of ["one", "two"]) await keep.mailbox("ann").send({ to: "lal", content });
+  const [damaged] = [...storage.records.keys()].filter((key) => key.startsWith("b/lal/n/")).sort();
+  storage.records.set(damaged, new TextEncoder().encode("no message"));
+  assert.deepEqual([await agent.catchUp(), await agent.catchUp()], [1, 0]);
+  assert.equal((await agent.send("three")).text, "b");
+  assert.ok((await keep.stats()).damaged.some(({ what }) => what.includes(damaged)));
+  await keep.close();
+});
+
 test("another answer is a new node at the same parent", async () => {
   const { keep, agent } = await setUp(["b", "other b"]);
   const first = await agent.send("a");

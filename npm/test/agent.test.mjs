@@ -11,6 +11,17 @@ import { until } from "./support/until.mjs";
 const kinds = (events) => events.map(({ type }) => type);
 const never = () => new Promise(() => {});
 
+test("the event said has the usage of each request, and ended their sum", async () => {
+  const usage = { promptTokens: 20, completionTokens: 9, cachedTokens: 4, cacheWriteTokens: 3, reasoningTokens: 2 };
+  const asks = { message: { content: null, tool_calls: [{ id: "x", function: { name: "add", arguments: '{"a":1,"b":2}' } }] }, usage };
+  const { keep, agent } = await setUp([asks, { message: { content: "three" }, usage }]);
+  const events = await all(agent.send("1 + 2?"));
+  const [first, second] = events.filter(({ type }) => type === "said").map(({ type: _, node: __, ...counted }) => counted);
+  assert.deepEqual([first, second], [usage, usage]);
+  assert.deepEqual(events.at(-1).usage, Object.fromEntries(Object.entries(usage).map(([name, count]) => [name, 2 * count])));
+  await keep.close();
+});
+
 test("a turn gives its events in order, and what it came to", async () => {
   const answer = { message: { content: "three" }, usage: { promptTokens: 20, completionTokens: 1, cachedTokens: 4 } };
   const { keep, agent } = await setUp([calls(["c", "add", { a: 1, b: 2 }]), answer]);

@@ -57,6 +57,14 @@ impl<S: Store> Keep<S> {
         }
     }
 
+    /// What was read of one record; `None` also where it is damaged, which is remembered.
+    pub(crate) fn if_sound<T>(&self, read: Result<Option<T>, KeepError>) -> Result<Option<T>, KeepError> {
+        match read {
+            Err(KeepError::Store(StoreError::Corrupt { key, why })) => Ok(self.sound(&key, Err(why))),
+            read => read,
+        }
+    }
+
     /// Remembers damage, and tells of it if it is new.
     pub(crate) fn damaged(&self, transcript: Option<TranscriptId>, what: String) {
         let mut known = self.inner.damaged.0.borrow_mut();

@@ -72,7 +72,7 @@ impl<S: Store> Keep<S> {
     pub async fn interrupted_turns(&self, agent: &str) -> Result<Vec<NodeInfo>, KeepError> {
         self.divide_state(agent).await?;
         let mut open = Vec::new();
-        for (key, _) in self.inner.store.scan(&Scan::prefix(&keys::open_turns(agent))).await? {
+        for key in self.keys_of(&Scan::prefix(&keys::open_turns(agent))).await? {
             let Some(node) = keys::open_turn_node(&key) else { continue };
             match self.growing(&node).await? {
                 Some(node) => open.push(node),
@@ -87,9 +87,11 @@ impl<S: Store> Keep<S> {
     /// The turn of this node, if it is one of the agent's [`Keep::interrupted_turns`].
     pub(crate) async fn interrupted_turn(&self, agent: &str, node: &MessageId) -> Result<Option<NodeInfo>, KeepError> {
         self.divide_state(agent).await?;
-        match self.inner.store.get(&keys::open_turn(agent, node)).await? {
-            Some(_) => self.growing(node).await,
-            None => Ok(None),
+        match self.inner.store.get(&keys::open_turn(agent, node)).await {
+            // Its name says all.
+            Ok(Some(_)) | Err(StoreError::Corrupt { .. }) => self.growing(node).await,
+            Ok(None) => Ok(None),
+            Err(error) => Err(error.into()),
         }
     }
 
@@ -101,15 +103,15 @@ impl<S: Store> Keep<S> {
 
     /// Everybody of whom there is such a record.
     pub(crate) async fn agents(&self) -> Result<Vec<String>, KeepError> {
-        let records = self.inner.store.scan(&Scan::prefix(keys::AGENTS)).await?;
-        let mut names: Vec<String> = records.iter().filter_map(|(key, _)| keys::agent_name(key)).collect();
+        let records = self.keys_of(&Scan::prefix(keys::AGENTS)).await?;
+        let mut names: Vec<String> = records.iter().filter_map(|key| keys::agent_name(key)).collect();
         names.dedup();
         Ok(names)
     }
 
     /// Adds to a commit that deletes nodes what agents know of them.
     pub(crate) async fn unopen(&self, gone: &dyn Fn(&MessageId) -> bool, commit: &mut Commit) -> Result<(), KeepError> {
-        for (key, _) in self.inner.store.scan(&Scan::prefix(keys::AGENTS)).await? {
+        for key in self.keys_of(&Scan::prefix(keys::AGENTS)).await? {
             if keys::open_turn_node(&key).is_some_and(|node| gone(&node)) {
                 commit.deletes.push(key);
             }
@@ -129,7 +131,7 @@ impl<S: Store> Keep<S> {
     }
 
     async fn agent_state(&self, agent: &str) -> Result<Option<Progress>, KeepError> {
-        let bytes = self.inner.store.get(&keys::agent(agent)).await?;
+        let bytes = self.if_sound(self.inner.store.get(&keys::agent(agent)).await.map_err(KeepError::from))?;
         Ok(bytes.and_then(|bytes| from_json(&bytes).ok()))
     }
 

@@ -101,7 +101,9 @@ impl<'a, S: Store> Turn<'a, S> {
     /// Carries it to its end.
     pub(super) async fn run(mut self) -> Result<(), KeepError> {
         if let Some(number) = self.number {
-            self.mail = self.agent.keep.mail(&self.agent.options.name, number).await?;
+            // Damaged, it keeps neither this turn back nor those after it: the answer is stored, and there is nobody to send it to.
+            let keep = &self.agent.keep;
+            self.mail = keep.if_sound(keep.mail(&self.agent.options.name, number).await)?;
         }
         // Another agent gets only what is meant for it.
         if self.mail.as_ref().is_some_and(|mail| mail.node.is_some()) {

@@ -6,7 +6,7 @@ use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 use std::task::Poll;
 
-use serde_json::json;
+use serde_json::{Value, json};
 use threadkeep::agent::{Agent, AgentEvent, AgentOptions, By, ToolAnswer, ToolUse, Tools, TurnLimits};
 use threadkeep::mailbox::Mail;
 use threadkeep::model::Model;
@@ -15,11 +15,12 @@ use threadkeep_context::{Budget, Preview};
 use threadkeep_core::Message;
 use threadkeep_core::message::Kind;
 use threadkeep_core::read::Off;
-use threadkeep_provider::{Delta, Provider, ToolSchema, validate_payload};
+use threadkeep_provider::{Completion, Delta, Provider, ToolSchema, Usage, validate_payload};
 use threadkeep_store::MemoryStore;
 
 use crate::agent_support::{
-    Breathing, Said, Script, Toolbox, box_of, breath, calls, counted, fails, from_ann, options, says, words, write,
+    Breathing, Said, Script, Toolbox, agent, box_of, breath, calls, counted, fails, from_ann, options, says, words,
+    write,
 };
 use crate::{World, code, run, texts};
 
@@ -53,6 +54,37 @@ async fn assert_valid(lal: &Agent<MemoryStore>, node: &NodeInfo) {
         let findings = validate_payload(&prompt.payload, provider);
         assert!(findings.is_empty(), "{findings:?}");
     }
+}
+
+#[test]
+fn the_event_said_has_the_usage_of_each_request_and_ended_their_sum() {
+    let keep = World::default().tab();
+    run(async {
+        let usage = |prompt_tokens| Usage {
+            prompt_tokens,
+            completion_tokens: 9,
+            cached_tokens: Some(4),
+            cache_write_tokens: Some(3),
+            cache_hour_tokens: None,
+            reasoning_tokens: Some(2),
+        };
+        let asks = calls(&[("x", "add", json!({ "a": 1, "b": 2 }))]);
+        let with = |said: Said, usage| said.map(|said| Completion { usage: Some(usage), ..said });
+        let script = Script::of([with(asks, usage(10)), with(says("three"), usage(20))]);
+        let events = RefCell::new(Vec::new());
+        write(&keep, "1 + 2?", None).await;
+        agent(&keep, &script).catch_up(&|event| events.borrow_mut().push(event)).await.unwrap();
+        let events: Vec<Value> = events.borrow().iter().map(|event| serde_json::to_value(event).unwrap()).collect();
+        let of = |kind: &str| events.iter().filter(|event| event["type"] == kind).cloned().collect::<Vec<_>>();
+        let node = &events[0]["node"];
+        let said = |tokens: u64| {
+            json!({ "type": "said", "node": node, "promptTokens": tokens, "completionTokens": 9, "cachedTokens": 4,
+                "cacheWriteTokens": 3, "reasoningTokens": 2 })
+        };
+        assert_eq!(of("said"), [said(10), said(20)]);
+        let sum = json!({ "promptTokens": 30, "completionTokens": 18, "cachedTokens": 8, "cacheWriteTokens": 6, "reasoningTokens": 4 });
+        assert_eq!(of("ended")[0]["usage"], sum);
+    });
 }
 
 #[test]

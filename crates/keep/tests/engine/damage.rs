@@ -4,13 +4,16 @@ use std::cell::RefCell;
 use std::collections::BTreeSet;
 use std::rc::Rc;
 
+use threadkeep::agent::{Agent, AgentOptions, NoTools};
 use threadkeep::mailbox::{Body, MailFilter, Outgoing};
+use threadkeep::model::Model;
 use threadkeep::protocol::{Event, SearchOptions};
 use threadkeep::traces::Turns;
 use threadkeep::{Keep, MemoryFilter, NewFact, Options};
 use threadkeep_core::Message;
 use threadkeep_store::{Commit, MemoryStore, Record, Scan, Store, StoreError};
 
+use crate::agent_support::{Script, from_ann, options, says, write};
 use crate::{TestHost, World, code, id, inbound, run, texts};
 
 /// A transcript of five nodes, one page each, from which the third page is lost.
@@ -244,6 +247,60 @@ fn a_damaged_mail_keeps_no_other_mail_back() {
         assert_eq!((followed.next().await.unwrap().number, followed.next().await.unwrap().number), (1, 3));
         assert!(keep.stats().await.unwrap().damaged[0].what.contains(&mails[1].0));
     });
+}
+
+/// The agent `lal` over a store that finds damage.
+fn lal(keep: &Keep<Spoilt>, script: &Rc<Script>) -> Agent<Spoilt> {
+    let options = AgentOptions { resume: true, ..options("lal") };
+    Agent::new(keep.clone(), options, Rc::clone(script) as Rc<dyn Model>, Rc::new(NoTools))
+}
+
+#[test]
+fn an_agent_leaves_out_a_damaged_mail_and_answers_the_next() {
+    // In the middle, where the store finds it and where only the engine does, and at the end.
+    for (damaged, by_store) in [(1, true), (1, false), (2, true), (2, false)] {
+        run(async {
+            let (store, open) = spoilt().await;
+            for text in ["one", "two", "three"] {
+                write(&open(), text, None).await;
+            }
+            let (key, _) = store.store.scan(&Scan::prefix("b/lal/n/")).await.unwrap().swap_remove(damaged);
+            if by_store {
+                store.spoil(&key).await;
+            } else {
+                let puts = vec![(key.clone(), b"no mail".to_vec())];
+                store.store.commit(Commit { puts, ..Commit::default() }).await.unwrap();
+            }
+            let (keep, script) = (open(), Script::of([says("a"), says("b"), says("c")]));
+            let lal = lal(&keep, &script);
+            assert_eq!(lal.catch_up(&|_| {}).await.unwrap(), 2);
+            assert_eq!((lal.catch_up(&|_| {}).await.unwrap(), script.asked()), (0, 2));
+            let damage = keep.stats().await.unwrap().damaged;
+            assert!(damage.len() == 1 && damage[0].what.contains(&key), "{damage:?}");
+            write(&keep, "four", None).await;
+            assert_eq!(lal.catch_up(&|_| {}).await.unwrap(), 1);
+        });
+    }
+}
+
+#[test]
+fn a_turn_whose_mail_or_note_is_damaged_goes_on_and_so_do_those_after_it() {
+    for damaged in ["b/lal/n/", "a/"] {
+        run(async {
+            let (store, open) = spoilt().await;
+            let (keep, script) = (open(), Script::of([says("a"), says("b")]));
+            let begun = lal(&keep, &script).post(from_ann("lal", "one")).await.unwrap();
+            assert!(store.spoil(damaged).await > 0);
+            let (keep, heard) = (open(), RefCell::new(Vec::new()));
+            let lal = lal(&keep, &script);
+            write(&keep, "two", None).await;
+            assert_eq!(lal.catch_up(&|event| heard.borrow_mut().push(event)).await.unwrap(), 2, "{damaged}");
+            let node = keep.node(&begun.id).await.unwrap().unwrap();
+            assert_eq!((node.sealed, texts(&node.messages)), (true, vec!["one".to_owned(), "a".to_owned()]));
+            assert!(!keep.stats().await.unwrap().damaged.is_empty());
+            assert_eq!((lal.catch_up(&|_| {}).await.unwrap(), script.asked()), (0, 2));
+        });
+    }
 }
 
 #[test]
