@@ -6,7 +6,7 @@ import type { Embed } from "./embed.js";
 import { badArgument, type ThreadkeepError } from "./errors.js";
 import type { ImportFormat, ImportProgress } from "./generated/archive.js";
 import type { CompactionPolicy } from "./generated/compaction.js";
-import type { ContextOptions, Encoding } from "./generated/context.js";
+import type { ContextOptions, Encoding, ModelSettings } from "./generated/context.js";
 import type { AgentCompaction } from "./generated/agent.js";
 import type { JournalOptions } from "./generated/journal.js";
 import type { Provider } from "./generated/provider.js";
@@ -24,6 +24,8 @@ export interface ContextSettings extends Omit<ContextOptions<Provider>, "pins" |
   summarizer?: "rules" | "model";
   /** How long an agent's requests are kept for {@link Requests}: as long as their thread without a word; `false` for not at all. */
   journal?: JournalOptions | false;
+  /** Models that the built-in table does not know, or knows otherwise. Budgets, agents and compactions go by them. */
+  models?: readonly ModelSettings[];
 }
 
 /** How to import. */

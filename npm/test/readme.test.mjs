@@ -78,6 +78,14 @@ const CASES = [
     "",
   ],
   [
+    "models",
+    `${open}
+    await keep.thread("ann-42").append([{ role: "user", content: "What is a pear?" }]);`,
+    `
+    assert.equal(budget.tokens, 49_583);`,
+    "",
+  ],
+  [
     "requests",
     `${open}
     const sent = [];

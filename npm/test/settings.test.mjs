@@ -299,3 +299,19 @@ test("listeners hear that settings changed", async () => {
   ]);
   await keep.close();
 });
+
+test("a model that a host adds has its window, margin and ratio in contexts, agents and compactions", async () => {
+  const keep = await memory({ encoding: "estimate" });
+  await keep.settings.set(null, { models: [{ name: "acme", maxContextTokens: 1_000, maxOutputTokens: 100, safetyMargin: 50, tokenRatio: 1.25 }] });
+  const thread = keep.thread("t");
+  await thread.append([user("hi")]);
+  assert.equal((await thread.context({ model: "gateway/acme-small" })).budget.tokens, 680);
+  assert.equal((await thread.context({ model: "other" })).budget.tokens, null);
+  const agent = createAgent({ keep, modelName: "acme-small", model: async () => "hello" });
+  const { context, body } = await agent.nextRequest("hi", { conversation: "t" });
+  assert.deepEqual([context.budget.tokens, body.max_completion_tokens], [680, 100]);
+  assert.equal(await thread.afterResponse({ promptTokens: 680 }, { model: "acme-small" }), null);
+  assert.equal(await thread.afterResponse({ promptTokens: 851 }, { model: "acme-small" }), "over-budget");
+  for (const models of [[{ name: "a", tokenRatio: 9 }], [{}], [{ name: "a", size: 1 }]]) await rejects(keep.settings.set(null, { models }), "bad-request");
+  await keep.close();
+});

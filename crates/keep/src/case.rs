@@ -51,7 +51,7 @@ impl<S: Store> Keep<S> {
     /// As [`Keep::context`].
     pub async fn case_of(&self, at: &str, own: ContextParams, redaction: Redaction) -> Result<String, KeepError> {
         let settings = self.context_options(Some(at)).await?;
-        let params = ContextParams { record: false, ..own.over(settings.context) };
+        let params = ContextParams { record: false, ..settings.under(own) };
         let (transcript, node) = self.place(at).await?;
         let reply = self.context(node.as_str(), &ContextOptions::from(params.clone())).await?;
         let of_node = |tree: &Transcript| {

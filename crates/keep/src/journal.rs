@@ -168,7 +168,7 @@ impl<S: Store> Keep<S> {
     async fn recorded_context(&self, at: &str, own: ContextParams) -> Result<ContextReply, KeepError> {
         let settings = self.context_options(Some(at)).await?;
         let days = journal_days(&settings).flatten();
-        let params = ContextParams { record: false, ..own.over(settings.context) };
+        let params = ContextParams { record: false, ..settings.under(own) };
         let options = ContextOptions::from(params.clone());
         let (_, node) = self.place(at).await?;
         // Of that node, wherever the head is by now.

@@ -128,7 +128,7 @@ impl<S: Store> Keep<S> {
     /// # Errors
     /// As [`Keep::context_options`].
     pub async fn options_at(&self, at: &str, own: ContextParams) -> Result<ContextOptions, KeepError> {
-        Ok(own.over(self.context_options(Some(at)).await?.context).into())
+        Ok(self.context_options(Some(at)).await?.under(own).into())
     }
 
     /// The options of a compaction: a call's own over the settings of its chain.
@@ -150,8 +150,8 @@ impl<S: Store> Keep<S> {
         if settings.compaction == Some(Off::Off) {
             return Ok(None);
         }
-        let wider = settings.compacting().map(figures).unwrap_or_default();
         let model = own.model.as_deref().or(settings.context.model.as_deref());
+        let wider = wider_figures(&settings, model);
         Ok(Some(Policy::resolve(&own.figures(), &wider, model)))
     }
 
@@ -202,6 +202,17 @@ pub(crate) fn figures(params: &CompactionParams) -> PolicyOptions {
         compaction_ratio: params.compaction_ratio,
         compaction_threshold: params.compaction_threshold,
     }
+}
+
+/// The figures of a policy that settings have for a model: those of compactions, and over the table of models the host's own.
+pub(crate) fn wider_figures(settings: &ContextSettings, model: Option<&str>) -> PolicyOptions {
+    let mut wider = settings.compacting().map(figures).unwrap_or_default();
+    if let Some(known) = settings.model(model) {
+        wider.max_context_tokens = wider.max_context_tokens.or(known.max_context_tokens.map(u64::from));
+        wider.max_output_tokens = wider.max_output_tokens.or(known.max_output_tokens.map(u64::from));
+        wider.safety_margin = wider.safety_margin.or(known.safety_margin.map(u64::from));
+    }
+    wider
 }
 
 impl CompactOptions {

@@ -27,14 +27,14 @@ impl<S: Store> Keep<S> {
     /// # Errors
     /// `bad-request` for an empty list, and for more than 64 variants; as [`Keep::context`].
     pub async fn simulations(&self, at: &str, params: SimulateParams) -> Result<Simulations, KeepError> {
-        let settings = self.context_options(Some(at)).await?.context;
+        let settings = self.context_options(Some(at)).await?;
         let prices = params.prices.clone().unwrap_or_default();
         let (cache, beside, each) = (params.cache, params.beside.unwrap_or(0), params.each);
         let mut made: Vec<SimulatedVariant> = Vec::new();
-        for Variant { params, points, keep_turns } in variants(params, settings)? {
-            let options = ContextOptions::from(params.clone());
+        for Variant { params, points, keep_turns } in variants(params, settings.context.clone())? {
+            let options = ContextOptions::from(settings.sized(params.clone()));
             let (provider, model) = (options.build.provider, params.model.unwrap_or_default());
-            let (policy, budget) = (options.build.policy, options.build.budget);
+            let (policy, budget) = (options.build.policy, params.budget.unwrap_or_default());
             let hour = matches!(cache, Some(Off::On(SimulatedCache { hour: Some(true), .. })));
             let cache = match cache {
                 Some(Off::Off) => None,

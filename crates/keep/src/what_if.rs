@@ -12,7 +12,7 @@ use crate::json::to_json;
 use crate::protocol::{
     BranchComparison, ContextOptions, ContextParams, FitReply, Forecast, MessageDifference, PolicySide, WhatIf,
 };
-use crate::settings::figures;
+use crate::settings::wider_figures;
 use crate::{Keep, KeepError};
 
 /// Beyond so many turns a forecast does not look.
@@ -33,7 +33,8 @@ impl<S: Store> Keep<S> {
         node: &MessageId,
         options: ContextParams,
     ) -> Result<Option<u64>, KeepError> {
-        let options = self.options_at(at, options).await?;
+        let settings = self.context_options(Some(at)).await?;
+        let options = ContextOptions::from(settings.under(options));
         let (_, own) = self.place(node.as_str()).await?;
         let stops = self.stops(at).await?;
         let (mut smallest, mut found) = (Some(0), false);
@@ -43,6 +44,9 @@ impl<S: Store> Keep<S> {
             let least = self.fit(at, &options, what_if).await?.smallest_budget;
             smallest = smallest.zip(least).map(|(one, other): (u64, u64)| one.max(other));
         }
+        // Budgets are in tokens of the model.
+        let known = settings.model(options.render.model.as_deref());
+        let smallest = smallest.map(|least| known.map_or(least, |known| known.scale(least)));
         if found { Ok(smallest) } else { Err(KeepError::MissingNode(node.clone())) }
     }
 
@@ -53,23 +57,24 @@ impl<S: Store> Keep<S> {
     /// As [`Keep::context`].
     pub async fn forecast(&self, at: &str, options: ContextParams) -> Result<Forecast, KeepError> {
         let settings = self.context_options(Some(at)).await?;
-        let options = ContextOptions::from(options.over(settings.context.clone()));
+        let options = ContextOptions::from(settings.under(options));
         let stops = self.stops(at).await?;
         let now = self.fit(at, &options, WhatIf { costs: true, ..WhatIf::default() }).await?;
         let (pace, messages) = pace(&stops, &now.costs);
         let then = self.fit(at, &options, WhatIf { more: Some(pace), ..WhatIf::default() }).await?;
         let tokens = now.whole.tokens.saturating_add(now.frame);
         let left = now.limits.tokens.filter(|_| pace > 0).map(|most| most.saturating_sub(tokens) / pace);
-        let policy = (settings.compaction != Some(Off::Off)).then(|| {
-            let wider = settings.compacting().map(figures).unwrap_or_default();
-            Compacting::resolve(&PolicyOptions::default(), &wider, options.render.model.as_deref())
-        });
+        let model = options.render.model.as_deref();
+        let policy = (settings.compaction != Some(Off::Off))
+            .then(|| Compacting::resolve(&PolicyOptions::default(), &wider_figures(&settings, model), model));
         let covered = |run: &&crate::protocol::MarkRun| run.action == Action::Summarised;
         let covered: usize = now.runs.iter().filter(covered).map(|run| run.count as usize).sum();
         let raw = (now.length.saturating_sub(covered)) as u64;
         let is_due = |policy: &Compacting, turns: u64| {
             let messages = u32::try_from(raw + turns * messages).unwrap_or(u32::MAX);
-            policy.reason(Some(tokens.saturating_add(turns.saturating_mul(pace))), messages).is_some()
+            let tokens = tokens.saturating_add(turns.saturating_mul(pace));
+            let tokens = settings.model(model).map_or(tokens, |known| known.scale(tokens));
+            policy.reason(Some(tokens), messages).is_some()
         };
         let due = policy.and_then(|policy| (0..FAR).find(|turns| is_due(&policy, *turns)));
         Ok(Forecast {

@@ -58,7 +58,7 @@ pub use prompt::{PromptRequest, Recent};
 pub use reply::{ContextReply, FitReply, Instead, MarkRun, limits_json, warning_json};
 pub use request::{Inbound, Request, Start};
 pub use search::{Found, Hit, IndexProgress, SearchOptions, SearchParams, SearchReply, SearchRequest};
-pub use settings::{ContextSettings, JournalParams, SettingsRequest, SummarizerName, context_params};
+pub use settings::{ContextSettings, JournalParams, ModelParams, SettingsRequest, SummarizerName, context_params};
 pub use spending::{SpendingLimit, SpendingSpan};
 pub use threadkeep_core::read::BadRequest;
 pub use vectors::{NewVectors, Place, ToEmbed, Vector};

@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Deserializer};
 use serde_json::{Map, Value, json};
+use threadkeep_context::Budget;
 use threadkeep_core::MessageId;
 use threadkeep_core::checkpoint::Strategy;
 use threadkeep_core::read::{self, BadRequest, Off, Plain, bad};
@@ -96,7 +97,58 @@ const NOT_STORED: [(&str, &str); 5] = [
     ("encoding", "is not stored with settings: it is chosen when a keep is opened"),
 ];
 
-/// The settings of prompts and compactions: what [`ContextParams`] has, and `compaction`, `summarizer` and `journal`.
+/// What is known of a model, over the built-in table of models.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[cfg_attr(feature = "ts", derive(ts_rs::TS), ts(rename = "ModelSettings", optional_fields))]
+pub struct ModelParams {
+    /// Its name, or how the names of several begin, without what a gateway puts before them up to the last `/`. The longest that fits counts.
+    pub name: String,
+    /// The context, in tokens; the table's without it, and 200,000 for a model that is not in it.
+    pub max_context_tokens: Option<u32>,
+    /// The longest answer, in tokens; the table's without it, and 8,000 for a model that is not in it.
+    pub max_output_tokens: Option<u32>,
+    /// What is left free for miscounting, in tokens; 1,000 without it.
+    pub safety_margin: Option<u32>,
+    /// How many tokens of the model one that is counted here comes to, from 0.25 to 4; 1 without it. Budgets are in tokens of the model,
+    /// and so the prompt is cut where it has that many.
+    pub token_ratio: Option<f64>,
+}
+
+impl ModelParams {
+    /// The ratio in thousandths.
+    fn per_mille(&self) -> u64 {
+        self.token_ratio.map_or(1000, |ratio| (ratio * 1000.0).round() as u64)
+    }
+
+    /// What a count comes to in tokens of the model, rounded up.
+    pub fn scale(&self, counted: u64) -> u64 {
+        u64::try_from((u128::from(counted) * u128::from(self.per_mille())).div_ceil(1000)).unwrap_or(u64::MAX)
+    }
+
+    /// How much may be counted for so many tokens of the model, rounded down.
+    fn room(&self, tokens: u64) -> u64 {
+        u64::try_from(u128::from(tokens) * 1000 / u128::from(self.per_mille())).unwrap_or(u64::MAX)
+    }
+
+    /// A budget for this model, in tokens as they are counted here.
+    fn budget(&self, mut budget: Budget) -> Budget {
+        if budget.max_tokens.is_none() {
+            budget.max_context_tokens = budget.max_context_tokens.or(self.max_context_tokens.map(u64::from));
+            if budget.max_context_tokens.is_some() {
+                budget.max_output_tokens = budget.max_output_tokens.or(self.max_output_tokens.map(u64::from));
+                budget.safety_margin = budget.safety_margin.or(self.safety_margin.map(u64::from));
+            }
+        }
+        let limits = budget.limits();
+        if self.token_ratio.is_some() && !limits.underflow {
+            budget.max_tokens = limits.tokens.map(|tokens| self.room(tokens));
+        }
+        budget
+    }
+}
+
+/// The settings of prompts and compactions: what [`ContextParams`] has, and `compaction`, `summarizer`, `journal` and `models`.
 ///
 /// ```
 /// use threadkeep_protocol::ContextSettings;
@@ -120,6 +172,8 @@ pub struct ContextSettings {
     pub summarizer: Option<SummarizerName>,
     /// Whether an agent's requests are noted, and for how long.
     pub journal: Option<Off<JournalParams>>,
+    /// What is known of models.
+    pub models: Option<Vec<ModelParams>>,
 }
 
 /// How long requests stay in the journal.
@@ -168,6 +222,7 @@ impl ContextSettings {
             compaction: Option<Off<CompactionParams>>,
             summarizer: Option<SummarizerName>,
             journal: Option<Off<JournalParams>>,
+            models: Option<Vec<ModelParams>>,
         }
         let mut given = match given {
             Value::Object(given) => given,
@@ -179,20 +234,25 @@ impl ContextSettings {
             return bad(format!("options.{name}"), *why);
         }
         let mut prompt = given.clone();
-        let beside: Map<String, Value> = ["compaction", "summarizer", "journal"]
+        let beside: Map<String, Value> = ["compaction", "summarizer", "journal", "models"]
             .iter()
             .filter_map(|name| prompt.shift_remove_entry(*name))
             .collect();
-        let Beside { compaction, summarizer, journal } = read::options(&Value::Object(beside).to_string(), "options")?;
+        let Beside { compaction, summarizer, journal, models } =
+            read::options(&Value::Object(beside).to_string(), "options")?;
+        let is_odd = |known: &ModelParams| known.token_ratio.is_some_and(|ratio| !(0.25..=4.0).contains(&ratio));
+        if let Some(at) = models.iter().flatten().position(is_odd) {
+            return bad(format!("options.models[{at}].tokenRatio"), "must be a number from 0.25 to 4");
+        }
         let context = context_params(Value::Object(prompt)).map_err(|mut error| {
             // It lists the options of a call.
             if error.why.starts_with("is not known") && error.argument.matches('.').count() == 1 {
                 let why = NOT_STORED.iter().fold(error.why, |why, (name, _)| why.replace(&format!(" {name},"), ""));
-                error.why = why + ", compaction, summarizer, journal";
+                error.why = why + ", compaction, summarizer, journal, models";
             }
             error
         })?;
-        Ok(Self { given, context, compaction, summarizer, journal })
+        Ok(Self { given, context, compaction, summarizer, journal, models })
     }
 
     /// These settings over those of a wider place: each option is taken whole from the narrowest place that has it.
@@ -206,7 +266,31 @@ impl ContextSettings {
             compaction: self.compaction.clone().or_else(|| wider.compaction.clone()),
             summarizer: self.summarizer.or(wider.summarizer),
             journal: self.journal.or(wider.journal),
+            models: self.models.clone().or_else(|| wider.models.clone()),
         }
+    }
+
+    /// What is known of the model of this name, beside the built-in table.
+    pub fn model(&self, name: Option<&str>) -> Option<&ModelParams> {
+        let name = name?.rsplit('/').next()?;
+        let fits = self.models.iter().flatten().filter(|known| name.starts_with(&known.name));
+        fits.max_by_key(|known| known.name.len())
+    }
+
+    /// A call's own options over these. The budget becomes that of the model, in tokens as they are counted here.
+    #[must_use]
+    pub fn under(&self, own: ContextParams) -> ContextParams {
+        self.sized(own.over(self.context.clone()))
+    }
+
+    /// Options with the budget that their model has under these settings.
+    #[must_use]
+    pub fn sized(&self, mut params: ContextParams) -> ContextParams {
+        if let Some(known) = self.model(params.model.as_deref()) {
+            let budget = known.budget(params.budget.unwrap_or_default());
+            params.budget = Some(budget).filter(|budget| *budget != Budget::default());
+        }
+        params
     }
 
     /// The same with this strategy of compaction.
@@ -264,7 +348,7 @@ impl ContextSettings {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use threadkeep_context::{Budget, Policy};
+    use threadkeep_context::Policy;
 
     fn settings(text: &str) -> ContextSettings {
         ContextSettings::read(text).unwrap()
@@ -302,6 +386,8 @@ mod tests {
             (r#"{"budgets": {}}"#, "options.budgets"),
             (r#"{"compaction": {"keepTurn": 1}}"#, "options.compaction.keepTurn"),
             (r#"{"summarizer": "magic"}"#, "options.summarizer"),
+            (r#"{"models": [{"name": "a"}, {"name": "b", "tokenRatio": 0}]}"#, "options.models[1].tokenRatio"),
+            (r#"{"models": [{"maxContextTokens": 9}]}"#, "options.models[0].name"),
             (r#"{"memory": {"facts": -1}}"#, "options.memory.facts"),
             ("[]", "options"),
         ] {
@@ -309,7 +395,7 @@ mod tests {
         }
         let why = ContextSettings::read(r#"{"polcy": "stable"}"#).unwrap_err().why;
         assert!(
-            why.ends_with("memory, tools, render, compaction, summarizer, journal") && !why.contains("pins"),
+            why.ends_with("memory, tools, render, compaction, summarizer, journal, models") && !why.contains("pins"),
             "{why}"
         );
     }

@@ -176,6 +176,7 @@ pub(crate) fn files() -> Vec<File> {
             "context",
             "Prompts: their options, and the account of what is in them.",
             vec![
+                option::<protocol::ModelParams>(),
                 answer::<protocol::Counting>(),
                 option::<context::Budget>(),
                 option::<context::MessageRef>(),

@@ -5,6 +5,26 @@ import type { Message } from "../message.js";
 import type { Payload, PayloadForm, ToolSchema } from "../payload.js";
 import type { Provider, ValidationError } from "./provider.js";
 
+/** What is known of a model, over the built-in table of models. */
+export interface ModelSettings {
+  /**
+   * Its name, or how the names of several begin, without what a gateway puts before them up to the last `/`. The longest that fits
+   * counts.
+   */
+  name: string;
+  /** The context, in tokens; the table's without it, and 200,000 for a model that is not in it. */
+  maxContextTokens?: number;
+  /** The longest answer, in tokens; the table's without it, and 8,000 for a model that is not in it. */
+  maxOutputTokens?: number;
+  /** What is left free for miscounting, in tokens; 1,000 without it. */
+  safetyMargin?: number;
+  /**
+   * How many tokens of the model one that is counted here comes to, from 0.25 to 4; 1 without it. Budgets are in tokens of the model,
+   * and so the prompt is cut where it has that many.
+   */
+  tokenRatio?: number;
+}
+
 /** How tokens are counted: exactly, by one of OpenAI's vocabularies, or estimated at four characters a token. */
 export type Encoding = "o200k_base" | "cl100k_base" | "estimate";
 

@@ -10,8 +10,8 @@ use threadkeep_store::Store;
 use super::{Agent, By};
 use crate::compact::{Cancel, CompactOptions};
 use crate::journal::journal_days;
-use crate::protocol::{ContextOptions, ContextParams, ContextSettings, SummarizerName, Tool, Wanted};
-use crate::settings::figures;
+use crate::protocol::{ContextOptions, ContextParams, ContextSettings, ModelParams, SummarizerName, Tool, Wanted};
+use crate::settings::wider_figures;
 
 /// How a request is made.
 pub(super) struct How {
@@ -27,6 +27,8 @@ pub(super) struct How {
     pub(super) compact: Option<CompactOptions>,
     /// By whom.
     pub(super) by: By,
+    /// What the settings know of the model.
+    pub(super) known: Option<ModelParams>,
     /// Whether the agent or the settings say how long a prompt may be. The model says it otherwise.
     pub(super) has_budget: bool,
     /// For how many days the request is noted; `None` for not at all.
@@ -44,8 +46,8 @@ impl How {
     ) -> Self {
         let own = &agent.options;
         // The table of models, over that the settings, and over those the agent's own figures.
-        let wider = settings.compacting().map(figures).unwrap_or_default();
-        let policy = Policy::resolve(&own.policy, &wider, Some(agent.model.name()));
+        let model = Some(agent.model.name());
+        let policy = Policy::resolve(&own.policy, &wider_figures(settings, model), model);
         let usual = ContextParams {
             policy: Some(Cut::Stable),
             memory: Some(Off::On(Wanted::default())),
@@ -74,6 +76,7 @@ impl How {
         params.provider = Some(agent.model.provider());
         params.model = Some(agent.model.name().to_owned());
         params.tools = Some(schemas.iter().map(Tool::of).collect());
+        let params = settings.sized(params);
         let options = ContextOptions::from(params.clone());
         let compact = match &own.compact {
             Some(Off::Off) => None,
@@ -93,7 +96,8 @@ impl How {
             Some(SummarizerName::Model) | None => By::Model(agent.model.clone()),
         });
         let journal = journal_days(settings);
-        Self { params, options, schemas, policy, compact, by, has_budget, journal }
+        let known = settings.model(model).cloned();
+        Self { params, options, schemas, policy, compact, by, known, has_budget, journal }
     }
 }
 

@@ -252,7 +252,7 @@ impl<'a, S: Store> Turn<'a, S> {
                 self.fail(&code, message, said.unwrap_or_else(partial)).await
             }
             Ok(Ok(completion)) => {
-                let tokens = tokens_of(&prompt, completion.usage, how.has_budget);
+                let tokens = tokens_of(&prompt, completion.usage, &how);
                 self.said(completion, tokens, &before, &how).await
             }
         }
@@ -457,11 +457,13 @@ impl<'a, S: Store> Turn<'a, S> {
 
 /// The tokens of a prompt, as the provider counts them if it does. A prompt that was cut says nothing of how long the history is: without
 /// a budget of its own, that counts as more than any model takes.
-fn tokens_of(prompt: &ContextReply, usage: Option<Usage>, has_budget: bool) -> u64 {
-    if !has_budget && prompt.ledger.is_cut() {
+fn tokens_of(prompt: &ContextReply, usage: Option<Usage>, how: &How) -> u64 {
+    if !how.has_budget && prompt.ledger.is_cut() {
         return u64::MAX;
     }
-    usage.map_or(prompt.figures.tokens, |usage| usage.prompt_tokens)
+    let counted = prompt.figures.tokens;
+    let counted = || how.known.as_ref().map_or(counted, |known| known.scale(counted));
+    usage.map_or_else(counted, |usage| usage.prompt_tokens)
 }
 
 /// The body of a request: the payload, with what the endpoint wants beside it.

@@ -35,6 +35,7 @@ mod memory_poison;
 mod mending;
 mod message_store;
 mod model;
+mod models;
 mod next_request;
 mod real;
 mod real_compaction;
