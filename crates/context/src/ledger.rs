@@ -7,11 +7,13 @@ use std::ops::Deref;
 use std::sync::OnceLock;
 
 use threadkeep_core::MessageId;
+use threadkeep_provider::NoteRule;
 
 use super::chunked::Chunked;
 use super::facts::NONE;
 use super::fit::Fit;
 use super::group::Entry;
+use super::rule;
 
 /// What was done to a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -72,6 +74,14 @@ pub struct Line {
 }
 
 impl Line {
+    /// Whether it is of a message that the prompt has: the n-th such line is that of the n-th message. Other lines are of what is left
+    /// out, of the tools, of the records that a message quotes, and of what only the payload has.
+    pub fn has_message(&self) -> bool {
+        let beside = [rule::TOOL_SCHEMAS, rule::REPLY, NoteRule::Opening.name(), NoteRule::Closing.name()];
+        let quotes = self.rule == rule::MEMORY && self.memory.is_none();
+        quotes || self.tokens_after > 0 && self.memory.is_none() && !beside.contains(&self.rule)
+    }
+
     /// A line for what the history does not have.
     pub(super) fn injected(index: usize, rule: &'static str, tokens: u32) -> Self {
         let (node, memory, action, tokens_before, tokens_after) = (None, None, Action::Injected, 0, tokens);

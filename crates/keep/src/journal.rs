@@ -93,6 +93,8 @@ pub struct Rebuilt {
     pub options: Value,
     /// The nodes that were pinned then.
     pub pins: Vec<MessageId>,
+    /// What the endpoint wanted beside the payload, if that is known.
+    pub dialect: Option<Dialect>,
     /// The prompt with its ledger.
     pub context: ContextReply,
     /// The body, as it is made now.
@@ -278,14 +280,14 @@ impl<S: Store> Keep<S> {
             memory: &made_of.memory,
         };
         let context = self.context_then(&record.node, &ContextOptions::from(params), &past).await?;
-        let body = dialect.map_or_else(|| context.payload.clone(), |dialect| dialect.body(&context.payload));
+        let body = dialect.as_ref().map_or_else(|| context.payload.clone(), |dialect| dialect.body(&context.payload));
         let differs = match hex(body.to_string().as_bytes()) == made_of.hash {
             true => None,
             false if context.recalled != made_of.memory => Some("memory"),
             false if made_of.version != VERSION => Some("version"),
             false => Some("history"),
         };
-        Ok(Rebuilt { record, options, pins, context, body, differs })
+        Ok(Rebuilt { record, options, pins, dialect, context, body, differs })
     }
 
     /// What the journal has of a request that can be made again.

@@ -33,6 +33,7 @@ pub mod compact;
 mod context;
 mod costs;
 mod damage;
+mod diff;
 mod draft;
 mod drafts;
 pub mod epochs;
@@ -72,6 +73,7 @@ mod views;
 mod what_if;
 
 pub use case::replay_case;
+pub use diff::{Diff, Piece, apply, diff};
 pub use error::KeepError;
 pub use host::{Host, Source};
 pub use import::Verdict;

@@ -33,6 +33,13 @@ pub enum JournalRequest {
         /// Its id.
         id: String,
     },
+    /// What changed from one request to another. → a [`RequestDiff`](super::RequestDiff)
+    DiffRequests {
+        /// The first request's id.
+        first: String,
+        /// The second request's id, of any thread.
+        second: String,
+    },
     /// A request with everything that it was made of, as one file. → text
     CaseFile {
         /// The request's id.

@@ -15,6 +15,7 @@ mod append;
 mod case;
 mod compact;
 mod context;
+mod diff;
 mod forecast;
 mod journal;
 mod mail;
@@ -47,6 +48,7 @@ pub use compact::{
 pub use context::{
     ContextOptions, ContextParams, Counting, RenderParams, Tool, TrimParams, Wanted, WantedParams, WhatIf, trim_options,
 };
+pub use diff::{MessageChange, MessageForm, MessageState, PrefixBreak, PrefixEnd, RequestDiff, SharedPrefix};
 pub use forecast::{BranchComparison, Forecast, MessageDifference, PolicySide};
 pub use journal::{Cost, Costs, JournalRequest, MadeOf, Purpose, RequestRecord};
 pub use mail::{Body, ListMessages, Mail, MailFilter, MailRequest, Outgoing};

@@ -98,6 +98,11 @@ pub(crate) fn files() -> Vec<File> {
                 option::<protocol::RedactedTexts>(),
                 answer::<protocol::CaseDifference>(),
                 answer::<protocol::CaseReplay>(),
+                answer::<protocol::MessageState>(),
+                answer::<protocol::MessageChange>(),
+                answer::<protocol::PrefixEnd>(),
+                answer::<protocol::SharedPrefix>(),
+                answer::<protocol::RequestDiff>(),
             ],
         ),
         file(

@@ -125,3 +125,72 @@ export interface CaseReplay {
   /** The first difference. */
   difference?: CaseDifference;
 }
+
+/** How a message stands in a request. */
+export interface MessageState {
+  /** `whole`, `preview`, `compressed`, `summary` (it is the summary), `summarised` (a summary stands for it) or `out`. */
+  form: "whole" | "preview" | "compressed" | "summary" | "summarised" | "out";
+  /** Its place in {@link Context.messages}. Not there if it is not among them. */
+  place?: number;
+  /** The rule of the ledger that decided. */
+  rule: string;
+  /** Its tokens. */
+  tokens: number;
+}
+
+/** What became of a message from one request to another. */
+export interface MessageChange {
+  /** Its node. Not there for what the history does not have: the system prompt of the options, memory, a summary. */
+  node?: string;
+  /** How it stood in the first request. Not there if that does not know it. */
+  before?: MessageState;
+  /** How it stands in the second request. Not there if that does not know it. */
+  after?: MessageState;
+}
+
+/** Why the common beginning of two requests ends. */
+export interface PrefixEnd {
+  /** What came about there. `tools`: the tools are others. `rendering`: the messages are the same, and are written otherwise. */
+  why: "entered" | "left" | "moved" | "changed" | "tools" | "rendering";
+  /** The message. */
+  message?: MessageChange;
+  /** The option that caused it, if one with another value did. Otherwise the history did: it grew, or it was compacted. */
+  option?: string;
+}
+
+/** What two requests begin with. */
+export interface SharedPrefix {
+  /**
+   * Its tokens, as the second request counts them: the tools, the whole messages, and the text with which the first message that
+   * differs begins in both. It is 0 if the tools or the providers differ.
+   */
+  tokens: number;
+  /** How many messages of {@link Context.messages} it has. */
+  messages: number;
+  /**
+   * The number of the first message that differs in the list of the payload (`messages`, `contents` or `input`), from 0. Not there if
+   * the lists are the same.
+   */
+  payload?: number;
+  /** Why it ends there. Not there if both are the same to the end. */
+  end?: PrefixEnd;
+}
+
+/** How two requests differ. Nothing is listed if both have the same messages in the same order. */
+export interface RequestDiff {
+  /** The messages that only the second request has, in its order. */
+  entered: MessageChange[];
+  /** The messages that only the first request has, in its order. */
+  left: MessageChange[];
+  /** The messages that both have, and that come earlier or later among the others in the second request. */
+  moved: MessageChange[];
+  /** The messages that both have in another form or with other words, and those that a summary stands for in one of the two. */
+  changed: MessageChange[];
+  /**
+   * The names of the options with other values, `pins` also for other pinned nodes. A provider's cache is of one model: if `model` is
+   * among them, nothing comes from the cache.
+   */
+  options: string[];
+  /** What both begin with. */
+  prefix: SharedPrefix;
+}

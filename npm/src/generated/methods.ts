@@ -265,6 +265,12 @@ export interface Methods {
     /** Its id. */
     id: string;
   };
+  diffRequests: {
+    /** The first request's id. */
+    first: string;
+    /** The second request's id, of any thread. */
+    second: string;
+  };
   caseFile: {
     /** The request's id. */
     id: string;

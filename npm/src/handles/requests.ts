@@ -1,12 +1,13 @@
 // The journal of a keep: what was sent to models.
 
 import * as check from "../check.js";
-import type { Link } from "../link.js";
+import type { ThreadkeepError } from "../errors.js";
+import type { Link, Method, Params } from "../link.js";
 import type { Context, ContextOptions } from "../generated/context.js";
-import type { CaseRedaction, Costs, RequestRecord } from "../generated/journal.js";
+import type { CaseRedaction, Costs, RequestDiff, RequestRecord } from "../generated/journal.js";
 import type { Price, Provider } from "../generated/provider.js";
 import type { SimulateOptions, Simulation } from "../generated/what-if.js";
-import { needEncoding } from "../vocabulary.js";
+import { isLoaded, needEncoding } from "../vocabulary.js";
 
 /** A request as it was sent, made again. */
 export interface SentRequest {
@@ -126,10 +127,41 @@ export class Requests {
    * const { body, context } = await keep.requests.get(last.id);
    * ```
    */
-  async get(id: string): Promise<SentRequest> {
-    // It is counted again, also in a keep that has counted nothing yet.
-    await needEncoding(this.#link.encoding);
-    return this.#link.callWith("prompts", "request", { id: check.text(id, "id") });
+  get(id: string): Promise<SentRequest> {
+    return this.#counted("request", { id: check.text(id, "id") });
+  }
+
+  /**
+   * What changed from one request to another: which messages entered, left, moved and changed their form, what both begin with, and
+   * which message or option ends that. A provider's cache can have the common beginning of a request and the one before it.
+   *
+   * @param first a request's id
+   * @param second the id of another one, of any thread
+   * @throws ThreadkeepError as {@link get}
+   *
+   * @example
+   * ```ts
+   * const [first, second] = await keep.requests.list("ann-42", { limit: 2 });
+   * const { left, prefix } = await keep.requests.diff(first.id, second.id);
+   * console.log(left.length, prefix.tokens, prefix.payload, prefix.end?.why, prefix.end?.option);
+   * ```
+   */
+  diff(first: string, second: string): Promise<RequestDiff> {
+    return this.#counted("diffRequests", { first: check.text(first, "first"), second: check.text(second, "second") });
+  }
+
+  /** Asks what counts a request again, as it was counted then. The keep may have loaded no vocabulary yet, or another one. */
+  async #counted<T, M extends Method>(method: M, ...params: Params<M>): Promise<T> {
+    const ask = () => this.#link.callWith<T, M>("prompts", method, ...params);
+    for (;;) {
+      try {
+        return await ask();
+      } catch (error) {
+        const { code, details } = error as ThreadkeepError;
+        if (code !== "vocabulary-missing" || isLoaded(details["encoding"])) throw error;
+        await needEncoding(details["encoding"]);
+      }
+    }
   }
 
   /**
@@ -151,8 +183,6 @@ export class Requests {
    * ```
    */
   async caseFile(id: string, options?: { redact?: CaseRedaction }): Promise<string> {
-    const request = { id: check.text(id, "id"), ...options };
-    await needEncoding(this.#link.encoding);
-    return this.#link.callWith("prompts", "caseFile", request);
+    return this.#counted("caseFile", { id: check.text(id, "id"), ...options });
   }
 }

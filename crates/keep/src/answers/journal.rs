@@ -25,6 +25,9 @@ impl<S: Store> Keep<S> {
                 written(&self.costs(at.as_deref(), &prices.unwrap_or_default()).await?)?
             }
             JournalRequest::Request { id } => self.request(&id).await?.to_json()?,
+            JournalRequest::DiffRequests { first, second } => {
+                written(&Box::pin(self.diff_requests(&first, &second)).await?.report)?
+            }
             JournalRequest::CaseFile { id, redact } => Box::pin(self.case_file(&id, redact)).await?.into(),
         })
     }

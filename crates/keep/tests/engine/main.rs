@@ -42,6 +42,7 @@ mod real_compaction;
 mod removal;
 mod reply_chain_agents;
 mod reply_chains;
+mod request_diff;
 mod scopes;
 mod search;
 mod settings;
