@@ -31,7 +31,7 @@ fn main() -> std::io::Result<()> {
                 nodes += tree.nodes().len();
                 forks += tree.nodes().filter(|p| tree.children(&p.node.id).is_ok_and(|c| c.len() > 1)).count();
             }
-            Item::Memory(_) | Item::Part(_) => {}
+            Item::Memory(_) | Item::Beside(_) | Item::Part(_) => {}
             Item::Skipped(skip) => remarks.push(format!("skipped {}: {skip}", skip.code)),
             Item::Warning(skip) => remarks.push(format!("warning {}: {skip}", skip.code)),
         };

@@ -66,6 +66,8 @@ pub enum Item {
     Conversation(Conversation),
     /// An episode or a fact, as it was.
     Memory(Box<Memory>),
+    /// Settings, or a request of the journal, as our own format has them. Nothing of it was checked.
+    Beside(Box<Beside>),
     /// What a file of an agent's memory holds: to be kept for [`assemble`], which is called with all of them at the end.
     Part(Box<Part>),
     /// Something that was left out.
@@ -87,6 +89,15 @@ pub struct Conversation {
     pub entries: Vec<Entry>,
     /// The sequence number of each entry, ascending; only our own format knows them.
     pub seqs: Option<Vec<u64>>,
+}
+
+/// A line of our own format that is no part of a log and no memory.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Beside {
+    /// The file and the line.
+    pub place: String,
+    /// The line.
+    pub line: Value,
 }
 
 /// What was skipped or mended, where and why, in words for the person who imports.

@@ -8,7 +8,15 @@
 //! {"seq":0,"node":{"id":"t1","messages":[{"role":"system","content":"be brief"}],"sealed":true}}
 //! {"end":"t1","entries":1}
 //! ```
-//! Behind the transcripts stands what is remembered: lines of the kinds `{"episode":{…}}` and `{"fact":{…}}`.
+//! Behind the transcripts stands what is remembered: lines of the kinds `{"episode":{…}}` and `{"fact":{…}}`. Then come the settings, of
+//! the keep, of a transcript (`of`) and of a head, and the journal: requests, and before them the options that they have in common.
+//! ```jsonl
+//! {"settings":{"policy":"stable"}}
+//! {"settings":{"model":"m"},"of":"t1"}
+//! {"settings":{"model":"m"},"of":"t1","head":"main"}
+//! {"requestOptions":{"options":{}},"name":"44136fa355b3678a1146ad16f7e8649e"}
+//! {"request":{"id":"t1:018bcfe568000000000a0"}}
+//! ```
 //! Deleted entries are not written; their numbers stay unused. [`read`] reads the lines, and [`settle`] makes a log of them
 //! that holds, whatever is damaged or missing.
 
@@ -70,6 +78,28 @@ pub fn write_memory(memory: &Memory) -> String {
         Memory::Fact(fact) => ("fact", own_text(fact)),
     };
     ["{\"", kind, "\":", &record, "}\n"].concat()
+}
+
+/// The kind of a line with settings.
+pub const SETTINGS: &str = "settings";
+/// The kind of a line with the options of requests.
+pub const OPTIONS: &str = "requestOptions";
+/// The kind of a line with a request of the journal.
+pub const REQUEST: &str = "request";
+
+/// A line of one of these kinds: what it holds as JSON text, and names that belong to it.
+///
+/// ```
+/// use threadkeep_archive::own;
+/// let line = own::write_beside(own::SETTINGS, r#"{"policy":"stable"}"#, &[("of", "t1")]);
+/// assert_eq!(line, "{\"settings\":{\"policy\":\"stable\"},\"of\":\"t1\"}\n");
+/// ```
+pub fn write_beside(kind: &str, json: &str, names: &[(&str, &str)]) -> String {
+    let mut line = ["{\"", kind, "\":", json].concat();
+    for (name, value) in names {
+        line.push_str(&[",\"", name, "\":", &own_text(*value)].concat());
+    }
+    line + "}\n"
 }
 
 const PIECE: usize = 1 << 20;

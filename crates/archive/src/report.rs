@@ -30,6 +30,12 @@ impl Report<'_> {
         (self.sink)(Item::Memory(Box::new(memory)));
     }
 
+    /// Hands out a line that is neither of a log nor a memory.
+    pub fn beside(&mut self, place: &str, line: serde_json::Value) {
+        let place = [self.file, ", ", place].concat();
+        (self.sink)(Item::Beside(Box::new(super::Beside { place, line })));
+    }
+
     /// Hands out what a file of an agent's memory holds.
     pub fn part(&mut self, part: super::Part) {
         (self.sink)(Item::Part(Box::new(part)));

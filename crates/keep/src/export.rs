@@ -1,5 +1,7 @@
 //! Export, piece by piece: the logs as they are, in our own JSON Lines format, or conversations in a format of others.
 
+mod beside;
+
 use std::collections::HashMap;
 
 use threadkeep_archive::own;
@@ -17,7 +19,7 @@ const PAGES: usize = 20;
 
 impl<S: Store> Keep<S> {
     /// Writes one transcript, or all of them in the order of their ids, as pieces of a `.threadkeep.jsonl` file, with what is remembered of
-    /// them, and, of all, with what belongs to none. Importing
+    /// them, their settings and their requests, and, of all, with what belongs to none and the settings of the keep. Importing
     /// it into an empty store restores everything, and exporting that gives the same bytes.
     ///
     /// # Errors
@@ -31,12 +33,17 @@ impl<S: Store> Keep<S> {
         if let Some(id) = transcript {
             self.export_one(id, &mut sink).await?;
             sink(self.archive_lines(&keys::EPISODES.within(id), &keys::FACTS.within(id)).await?);
-            return Ok(());
+            sink(self.settings_lines(Some(id)).await?);
+            return self.export_requests(id, &mut sink).await;
         }
         for id in self.ids().await? {
             self.export_one(&id, &mut sink).await?;
         }
         sink(self.archive_lines(&keys::EPISODES.all(), &keys::FACTS.all()).await?);
+        sink(self.settings_lines(None).await?);
+        for id in self.ids().await? {
+            self.export_requests(&id, &mut sink).await?;
+        }
         Ok(())
     }
 

@@ -1,8 +1,10 @@
 //! Import: files in, conversations stored one at a time, a report out. What is there already is not stored again; a newer
 //! export of a conversation adds what is new in it ([`merge`]). Nothing fails as a whole but the store.
 
+mod beside;
 mod memories;
 mod merge;
+mod requests;
 
 use std::collections::HashMap;
 use std::ops::ControlFlow;
@@ -10,7 +12,7 @@ use std::sync::Arc;
 
 use futures_util::future::join;
 use threadkeep_archive as archive;
-use threadkeep_archive::{Conversation, Format, Input, Item, Part, Skip};
+use threadkeep_archive::{Beside, Conversation, Format, Input, Item, Part, Skip};
 use threadkeep_compaction::memory::Memory;
 use threadkeep_core::sort;
 use threadkeep_core::{Entry, MessageId, Transcript};
@@ -31,6 +33,8 @@ struct Import {
     held: Held,
     /// Stored when all files were read.
     memories: Vec<Memory>,
+    /// Settings and requests, stored after that.
+    beside: Vec<Beside>,
     /// The files of an agent's memory, which make sense together.
     parts: Vec<Part>,
     report: ImportReport,
@@ -119,9 +123,13 @@ impl<S: Store> Keep<S> {
             archive::assemble(std::mem::take(&mut import.parts), &mut |item| items.push(item));
             self.take_items(items, &mut import).await?;
         }
-        let Import { held, memories, mut report, .. } = import;
+        let Import { held, memories, beside, mut report, .. } = import;
+        let is_backup = (!memories.is_empty() || !beside.is_empty()) && self.is_backup(&memories, &held).await?;
         if !memories.is_empty() {
-            self.take_memories(memories, &held, &mut report).await?;
+            self.take_memories(memories, is_backup, &mut report).await?;
+        }
+        if !beside.is_empty() {
+            self.take_beside(beside, is_backup, &held, &mut report).await?;
         }
         let stamp = (keys::IMPORTED.to_owned(), self.now().to_string().into_bytes());
         self.inner.store.commit(Commit { puts: vec![stamp], ..Commit::default() }).await?;
@@ -133,6 +141,7 @@ impl<S: Store> Keep<S> {
             match item {
                 Item::Conversation(conversation) => self.take_conversation(conversation, import).await?,
                 Item::Memory(memory) => import.memories.push(*memory),
+                Item::Beside(line) => import.beside.push(*line),
                 Item::Part(part) => import.parts.push(*part),
                 Item::Skipped(skip) => note(&mut import.report, &skip, false),
                 Item::Warning(skip) => note(&mut import.report, &skip, true),

@@ -317,7 +317,7 @@ impl<S: Store> Keep<S> {
             return Err(not_kept("names a request that another program sent: its body is not known"));
         }
         let transcript = TranscriptId::new(transcript).map_err(|_| unknown())?;
-        let sent_at = stamp.get(..11).and_then(|digits| i64::from_str_radix(digits, 16).ok()).ok_or_else(unknown)?;
+        let sent_at = sent_at(stamp).ok_or_else(unknown)?;
         let key = keys::request(&transcript, day(sent_at), stamp);
         match self.inner.store.get(&key).await? {
             Some(bytes) => Ok((key.clone(), read(&key, &bytes)?)),
@@ -427,7 +427,18 @@ pub(crate) fn journal_days(settings: &crate::protocol::ContextSettings) -> Optio
     }
 }
 
-fn day(millis: i64) -> u64 {
+/// When a request was made, from the last part of its id.
+pub(crate) fn sent_at(stamp: &str) -> Option<i64> {
+    i64::from_str_radix(stamp.get(..11)?, 16).ok()
+}
+
+/// Checks options that requests have in common, which come from elsewhere.
+pub(crate) fn common_options(bytes: &[u8]) -> Result<(), String> {
+    let common: Common = from_json(bytes).map_err(|error| format!("options of requests cannot be read: {error}"))?;
+    context_params(common.options).map(|_| ()).map_err(|error| error.to_string())
+}
+
+pub(crate) fn day(millis: i64) -> u64 {
     u64::try_from(millis / DAY).unwrap_or_default()
 }
 

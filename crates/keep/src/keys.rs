@@ -289,6 +289,16 @@ pub fn settings_at(head: &str) -> String {
     ["o/h/", &escape(head)].concat()
 }
 
+/// All settings but those of the whole keep: of transcripts, then of heads.
+pub fn settings_within() -> [Scan; 2] {
+    [Scan::prefix("o/t/"), Scan::prefix("o/h/")]
+}
+
+/// The transcript or the head of such settings.
+pub fn settings_place(key: &str) -> Option<String> {
+    unescape(key.get(4..)?)
+}
+
 /// The prefix of the journal of a transcript.
 pub fn requests_of(transcript: &TranscriptId) -> String {
     format!("j/{}/", escape(transcript.as_str()))

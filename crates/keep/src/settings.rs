@@ -96,7 +96,7 @@ impl<S: Store> Keep<S> {
         })
     }
 
-    async fn stored_settings(&self, key: String) -> Result<ContextSettings, KeepError> {
+    pub(crate) async fn stored_settings(&self, key: String) -> Result<ContextSettings, KeepError> {
         let Some(bytes) = self.inner.store.get(&key).await? else { return Ok(ContextSettings::default()) };
         let corrupt = |why: String| KeepError::from(StoreError::Corrupt { key: key.clone(), why });
         let text = std::str::from_utf8(&bytes).map_err(|error| corrupt(error.to_string()))?;

@@ -2,7 +2,7 @@
 //! [`settle`](super::settle) makes its log. A line that cannot be read is looked at for what it was, so that the entries
 //! after it keep their place.
 
-use serde_json::Value;
+use serde_json::{Map, Value};
 use threadkeep_compaction::memory::Memory;
 use threadkeep_core::json::own_text;
 use threadkeep_core::read::{BadRequest, options};
@@ -12,8 +12,8 @@ use super::super::digest::{Digest, Sum};
 use super::super::raw::Fields;
 use super::super::report::{Report, short};
 use super::super::{Code, Conversation};
-use super::VERSION;
 use super::settle::{LAST_SEQ, Line, Lost, What, settle};
+use super::{OPTIONS, REQUEST, SETTINGS, VERSION};
 
 /// So many entries say of which transcript they are, beside its first and last line.
 const WITNESSES: usize = 3;
@@ -24,6 +24,9 @@ const MEMORIES: [(&str, ReadMemory); 2] = [
     ("episode", |text| options(text, "episode").map(Memory::Episode)),
     ("fact", |text| options(text, "fact").map(Memory::Fact)),
 ];
+
+/// The kinds of lines about settings and the journal.
+const BESIDE: [&str; 3] = [SETTINGS, OPTIONS, REQUEST];
 
 /// Whether an object is a line of our format, should the file's first line be damaged.
 pub(in super::super) fn is_line(fields: &Fields) -> bool {
@@ -82,6 +85,16 @@ impl Reading {
                 }
                 return;
             }
+        }
+        if BESIDE.iter().any(|kind| fields.has(kind)) {
+            self.finish(report);
+            let names = BESIDE.iter().chain(&["of", "head", "name"]).filter(|name| fields.has(name));
+            let read = names.map(|name| Some(((*name).to_owned(), fields.value(name)?))).collect::<Option<Map<_, _>>>();
+            match read {
+                Some(line) => report.beside(place, Value::Object(line)),
+                None => report.skip(place, Code::BadShape, "settings or a request that cannot be read"),
+            }
+            return;
         }
         if fields.has("seq") {
             self.entry(fields, bytes, place, report);

@@ -11,6 +11,7 @@ use threadkeep_core::{Content, Entry, Message, MessageId, Transcript};
 pub struct Outcome {
     pub conversations: Vec<Conversation>,
     pub memories: Vec<threadkeep_compaction::memory::Memory>,
+    pub beside: Vec<threadkeep_archive::Beside>,
     pub parts: Vec<threadkeep_archive::Part>,
     pub skipped: Vec<Skip>,
     pub warnings: Vec<Skip>,
@@ -21,6 +22,7 @@ impl Outcome {
         match item {
             Item::Conversation(conversation) => self.conversations.push(conversation),
             Item::Memory(memory) => self.memories.push(*memory),
+            Item::Beside(line) => self.beside.push(*line),
             Item::Part(part) => self.parts.push(*part),
             Item::Skipped(skip) => self.skipped.push(skip),
             Item::Warning(skip) => self.warnings.push(skip),

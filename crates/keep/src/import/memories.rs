@@ -11,17 +11,16 @@ use crate::protocol::ImportReport;
 use crate::{Keep, KeepError, keys};
 
 impl<S: Store> Keep<S> {
-    /// Stores what is remembered. A file that holds all conversations and records of this keep (`held` are its conversations)
-    /// restores it: then pins and origins come back. From any other file, records come in unpinned, with the tag [`IMPORTED`], and as
+    /// Stores what is remembered. A file that holds all conversations and records of this keep (`is_backup`) restores it: then pins and origins come back. From any other file, records come in unpinned, with the tag [`IMPORTED`], and as
     /// imports, whatever the file says. So no file gets into every prompt or speaks for the user.
     pub(super) async fn take_memories(
         &self,
         mut memories: Vec<Memory>,
-        held: &Held,
+        is_backup: bool,
         report: &mut ImportReport,
     ) -> Result<(), KeepError> {
         let known = self.memories().await?;
-        if !self.is_backup(&known, &memories, held).await? {
+        if !is_backup {
             let unpinned = set_apart(&known, &mut memories);
             if unpinned > 0 {
                 let reason = format!(
@@ -44,7 +43,8 @@ impl<S: Store> Keep<S> {
     }
 
     /// Whether the files of an import hold all that this keep holds.
-    async fn is_backup(&self, known: &Memories, memories: &[Memory], held: &Held) -> Result<bool, KeepError> {
+    pub(super) async fn is_backup(&self, memories: &[Memory], held: &Held) -> Result<bool, KeepError> {
+        let known = &self.memories().await?;
         let ids: HashSet<&str> = memories.iter().map(id).collect();
         if !known_ids(known).all(|id| ids.contains(id)) {
             return Ok(false);

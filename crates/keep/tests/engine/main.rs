@@ -10,6 +10,7 @@ mod folder;
 mod agent;
 mod agent_memory;
 mod agent_support;
+mod archive_settings;
 mod archives;
 mod branches;
 mod case_file;
