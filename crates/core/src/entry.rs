@@ -1,6 +1,8 @@
 //! The log of a transcript: everything that ever happened to it, one entry a sequence number, appended and never
 //! changed. A transcript is what its entries make when they are applied in order. How they are stored is the engine's.
 
+mod quick;
+
 use std::num::NonZeroU64;
 
 use serde::de::Error;
@@ -107,7 +109,19 @@ impl Entry {
     /// # Errors
     /// It is no UTF-8, no JSON, or no entry.
     pub fn parse(line: &[u8]) -> Result<Self, serde_json::Error> {
-        serde_json::from_str(std::str::from_utf8(line).map_err(Error::custom)?)
+        Self::parse_after(line, None)
+    }
+
+    /// [`Entry::parse`] of the line after that of the node `last`. Where it is the parent of this one, they share its id.
+    ///
+    /// # Errors
+    /// Those of [`Entry::parse`].
+    pub fn parse_after(line: &[u8], last: Option<&MessageId>) -> Result<Self, serde_json::Error> {
+        let line = std::str::from_utf8(line).map_err(Error::custom)?;
+        match quick::node(line, last) {
+            Some(node) => Ok(Self::Node(Box::new(node))),
+            None => serde_json::from_str(line),
+        }
     }
 
     /// Appends its JSON to `line`.

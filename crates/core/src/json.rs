@@ -8,6 +8,7 @@ use std::fmt;
 use serde::de::{Deserialize, Deserializer, Error, Visitor};
 use serde_json::Value;
 
+pub(crate) use write::escaped;
 pub use write::{own_text, own_value, to_text, write};
 
 /// Whether at most `levels` lists and objects lie inside one another in `value`.

@@ -490,6 +490,12 @@ impl Transcript {
         true
     }
 
+    /// Makes room for so many nodes at once. A tree that grows by itself hashes and moves each node twice.
+    pub fn reserve(&mut self, nodes: usize) {
+        self.slots.reserve(nodes);
+        self.by_id.reserve(nodes);
+    }
+
     /// Lets `entry` happen as the log says that it did, even where that cannot be: a node whose parent is missing hangs
     /// loose, what makes no sense is passed over, and [`Transcript::damage`] says so. For reading what is stored.
     pub fn replay(&mut self, seq: u64, mut entry: Entry) {

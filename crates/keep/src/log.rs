@@ -25,6 +25,8 @@ use crate::{KeepError, keys};
 const PAGE_ENTRIES: u32 = 100;
 /// Room for the line of a message, so that most pages of one grow once or never.
 const LINE: usize = 1024;
+/// No line of a node is shorter.
+const SHORTEST: usize = 32;
 /// A page is closed at this many bytes, however few entries it has: Chromium keeps values above 64 KiB in files of their
 /// own, which makes them three to four times slower to write and twice as slow to read.
 const PAGE_BYTES: usize = 56 * 1024;
@@ -125,7 +127,7 @@ impl Log {
         let (known, found) = join(record(store, id), around::scan(store, &keys::all_pages(id))).await;
         let (mut log, found) = match known {
             Ok(None) => return Ok(None),
-            Ok(Some(Record { generation, digest, merges, .. })) => {
+            Ok(Some(Record { generation, digest, merges, info })) => {
                 let mut found = of_generation(found?, &generation);
                 if found.is_empty() {
                     // It was made anew between the two answers.
@@ -133,7 +135,11 @@ impl Log {
                 }
                 // The marker was read in the same moment as the pages, the record perhaps after a later merge.
                 let merges = merged(&found).unwrap_or(merges);
-                (Self { digest, merges, ..Self::new(id.clone(), generation) }, found)
+                let mut log = Self { digest, merges, ..Self::new(id.clone(), generation) };
+                // A record may say any number, so the pages must have room for the nodes.
+                let bytes: usize = found.iter().filter_map(|(_, lines)| lines.as_ref().ok()).map(Vec::len).sum();
+                log.tree.reserve((info.nodes as usize).min(bytes / SHORTEST));
+                (log, found)
             }
             Err(KeepError::Store(StoreError::Corrupt { key, why })) if key == keys::record(id) => {
                 let found = found?;
@@ -215,7 +221,8 @@ impl Log {
         for (at, line) in numbered(lines, seq) {
             count += 1;
             if at >= self.tree.next_seq() {
-                match Entry::parse(line) {
+                let last = self.tree.nodes().next_back().map(|placed| &placed.node.id);
+                match Entry::parse_after(line, last) {
                     Ok(entry) => {
                         self.rewritten |= matches!(entry, Entry::Removed { .. });
                         self.tree.replay(at, entry);

@@ -58,8 +58,15 @@ fn text(out: &mut String, text: &str) {
 }
 
 /// Where the first byte is that cannot stand in a JSON string: a quote, a backslash, or one below U+0020.
-fn escaped(bytes: &[u8]) -> Option<usize> {
+pub(crate) fn escaped(bytes: &[u8]) -> Option<usize> {
     const ONES: u64 = u64::MAX / 255;
+    // Without a branch for each byte, so that the compiler looks at 16 of them at once.
+    let clean = |block: &[u8; 64]| {
+        !block.iter().fold(false, |found, byte| found | (*byte < 0x20) | (*byte == b'"') | (*byte == b'\\'))
+    };
+    let (blocks, _) = bytes.as_chunks::<64>();
+    let passed = blocks.iter().take_while(|block| clean(block)).count() * 64;
+    let bytes = &bytes[passed..];
     let (eights, _) = bytes.as_chunks::<8>();
     for (at, eight) in eights.iter().enumerate() {
         let eight = u64::from_le_bytes(*eight);
@@ -69,11 +76,11 @@ fn escaped(bytes: &[u8]) -> Option<usize> {
         let found = below(eight, 0x20) | below(eight ^ (ONES * 0x22), 1) | below(eight ^ (ONES * 0x5c), 1);
         let found = found & (ONES << 7);
         if found != 0 {
-            return Some(at * 8 + (found.trailing_zeros() / 8) as usize);
+            return Some(passed + at * 8 + (found.trailing_zeros() / 8) as usize);
         }
     }
     let done = eights.len() * 8;
-    bytes[done..].iter().position(|byte| *byte < 0x20 || matches!(byte, b'"' | b'\\')).map(|at| done + at)
+    bytes[done..].iter().position(|byte| *byte < 0x20 || matches!(byte, b'"' | b'\\')).map(|at| passed + done + at)
 }
 
 fn escape(out: &mut String, byte: u8) {
@@ -411,7 +418,7 @@ mod tests {
     #[test]
     fn what_must_be_escaped_is_found_at_every_place_of_a_word() {
         for byte in 0..=0x7f_u8 {
-            for before in 0..17 {
+            for before in (0..17).chain(56..73) {
                 for after in 0..9 {
                     same(&format!("{}{}{}\u{80}é", "~".repeat(before), char::from(byte), "\u{7f}".repeat(after)));
                 }

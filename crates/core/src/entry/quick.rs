@@ -1,0 +1,213 @@
+//! Reads the line of a node as [`Entry::write`](super::Entry::write) writes it after an append. Such lines are nearly all of a log, and the
+//! derived reader takes twice as long.
+//!
+//! This reader checks every byte, and takes only what the derived reader takes, too. It gives up on all else: other fields, another order,
+//! spaces, numbers below zero, escapes of four digits. So the derived reader decides about each line that is unusual or damaged, and its
+//! errors stay the same.
+
+use crate::json::escaped;
+use crate::{Message, MessageId, Node, Role};
+
+/// The node of a line, whose parent is mostly `last`; `None` where the derived reader must read the line.
+pub(super) fn node(line: &str, last: Option<&MessageId>) -> Option<Node> {
+    let mut line = Line(line);
+    line.skip("{\"node\":{\"id\":\"")?;
+    let id = MessageId::new(line.plain()?).ok()?;
+    let mut parent = None;
+    if line.has(",\"parent\":\"") {
+        let name = line.plain()?;
+        // A shared text is neither copied nor kept twice.
+        parent = match last.filter(|last| last.as_str() == name) {
+            Some(last) => Some(last.clone()),
+            None => Some(MessageId::new(name).ok()?),
+        };
+    }
+    let mut node = Node::new(id, parent, Vec::new());
+    if line.has(",\"createdAt\":") {
+        node.created_at = Some(line.number()?.try_into().ok()?);
+    }
+    if line.has(",\"turn\":") {
+        node.turn = line.number()?.try_into().ok()?;
+    }
+    line.skip(",\"messages\":[")?;
+    if !line.has("]") {
+        // Most nodes have one, for which a list would make room for four.
+        node.messages.reserve_exact(1);
+        loop {
+            line.skip("{\"role\":\"")?;
+            let role = Role::from(line.plain()?);
+            line.skip(",\"content\":\"")?;
+            node.messages.push(Message::new(role, line.text()?));
+            line.skip("}")?;
+            if line.has("]") {
+                break;
+            }
+            line.skip(",")?;
+        }
+    }
+    node.sealed = line.has(",\"sealed\":true");
+    (line.0 == "}}").then_some(node)
+}
+
+/// What is left of a line.
+struct Line<'a>(&'a str);
+
+impl<'a> Line<'a> {
+    /// Whether `text` comes next, which is passed over then.
+    fn has(&mut self, text: &str) -> bool {
+        let rest = self.0.strip_prefix(text);
+        self.0 = rest.unwrap_or(self.0);
+        rest.is_some()
+    }
+
+    fn skip(&mut self, text: &str) -> Option<()> {
+        self.has(text).then_some(())
+    }
+
+    /// The rest of a string that was opened, up to the first byte that may not stand in it as it is.
+    fn stretch(&mut self) -> Option<&'a str> {
+        let (before, after) = self.0.split_at(escaped(self.0.as_bytes())?);
+        self.0 = after;
+        Some(before)
+    }
+
+    /// A string in which nothing is escaped.
+    fn plain(&mut self) -> Option<&'a str> {
+        let text = self.stretch()?;
+        self.skip("\"")?;
+        Some(text)
+    }
+
+    /// A string.
+    fn text(&mut self) -> Option<String> {
+        let first = self.stretch()?;
+        if self.has("\"") {
+            return Some(first.to_owned());
+        }
+        let mut text = String::with_capacity(self.0.len());
+        text.push_str(first);
+        loop {
+            // A control character is neither of the two.
+            self.skip("\\")?;
+            let mut rest = self.0.chars();
+            text.push(match rest.next()? {
+                'n' => '\n',
+                't' => '\t',
+                'r' => '\r',
+                same @ ('"' | '\\') => same,
+                _ => return None,
+            });
+            self.0 = rest.as_str();
+            text.push_str(self.stretch()?);
+            if self.has("\"") {
+                text.shrink_to_fit();
+                return Some(text);
+            }
+        }
+    }
+
+    /// A whole number from zero on, as it is written.
+    fn number(&mut self) -> Option<u64> {
+        let end = self.0.bytes().position(|byte| !byte.is_ascii_digit())?;
+        let (digits, rest) = self.0.split_at(end);
+        self.0 = rest;
+        // What follows the digits is looked at next, so that no fraction passes for a whole number.
+        if digits.len() > 1 && digits.starts_with('0') { None } else { digits.parse().ok() }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::Entry;
+
+    fn id(text: &str) -> MessageId {
+        MessageId::new(text).unwrap()
+    }
+
+    fn appended(text: &str) -> Node {
+        let message = Message::new(Role::User, text);
+        Node { created_at: Some(1_700_000_000_000), turn: 7, ..Node::new(id("b"), Some(id("a")), vec![message]) }
+    }
+
+    fn line(node: &Node) -> String {
+        let mut line = String::new();
+        Entry::Node(Box::new(node.clone())).write(&mut line).unwrap();
+        line
+    }
+
+    #[test]
+    fn nodes_as_appends_write_them_are_read_quickly() {
+        let long = "x\u{e9}\u{1f600} ".repeat(40);
+        for text in ["", "hi", "a \"word\"\n\tand \\ more\r", &long, &format!("{long}\n{long}\"")] {
+            let whole = appended(text);
+            let two = vec![Message::assistant(text), Message::new(Role::Other("critic".to_owned()), "no")];
+            for node in [
+                Node { parent: None, ..whole.clone() },
+                Node { created_at: None, ..whole.clone() },
+                Node { turn: 0, sealed: false, ..whole.clone() },
+                Node { messages: Vec::new(), ..whole.clone() },
+                Node { messages: two, ..whole.clone() },
+                whole,
+            ] {
+                assert_eq!(super::node(&line(&node), None), Some(node));
+            }
+        }
+    }
+
+    #[test]
+    fn what_is_unusual_is_left_to_the_derived_reader() {
+        let usual = line(&appended("hi"));
+        for (part, instead) in [
+            ("1700000000000", "17e11"),
+            ("1700000000000", "01700000000000"),
+            ("1700000000000", "1700000000000.0"),
+            ("1700000000000", "-1"),
+            ("1700000000000", "18446744073709551615"),
+            ("\"turn\":7", "\"turn\":4294967296"),
+            ("\"turn\":7", "\"turn\":+7"),
+            ("\"id\":\"b\"", "\"id\":\"\""),
+            ("\"id\":\"b\"", "\"id\":\"\\u0062\""),
+            ("hi", "\\u0000"),
+            ("hi", "\u{1}"),
+            ("hi\"", "hi"),
+            ("\"hi\"", "null"),
+            ("\"sealed\":true}", "\"sealed\":true} "),
+        ] {
+            let unusual = usual.replace(part, instead);
+            assert!(unusual != usual && super::node(&unusual, None).is_none(), "{unusual}");
+        }
+    }
+
+    #[test]
+    fn a_node_shares_the_id_of_the_one_before_it() {
+        let last = id("a");
+        let Ok(Entry::Node(node)) = Entry::parse_after(line(&appended("hi")).as_bytes(), Some(&last)) else {
+            panic!("it is not read")
+        };
+        assert_eq!(node.parent.unwrap().as_str().as_ptr(), last.as_str().as_ptr());
+        let other = Entry::parse_after(line(&appended("hi")).as_bytes(), Some(&id("c"))).unwrap();
+        assert_eq!(other, Entry::Node(Box::new(appended("hi"))));
+    }
+
+    proptest! {
+        #[test]
+        fn what_is_read_quickly_is_what_the_derived_reader_reads(
+            text in "(.|[\"\\\\\\n\\x00-\\x22]){0,80}",
+            at in any::<prop::sample::Index>(),
+            cut in 0..3_usize,
+            put in "[\"\\\\{}\\[\\],:0-9a-z\\x00-\\x22.+-]{0,3}",
+        ) {
+            let mut changed: Vec<char> = line(&appended(&text)).chars().collect();
+            let at = at.index(changed.len());
+            let end = changed.len().min(at + cut);
+            changed.splice(at..end, put.chars());
+            let changed: String = changed.into_iter().collect();
+            if let Some(node) = super::node(&changed, None) {
+                prop_assert_eq!(serde_json::from_str::<Entry>(&changed).unwrap(), Entry::Node(Box::new(node)));
+            }
+        }
+    }
+}
