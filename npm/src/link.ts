@@ -22,8 +22,10 @@ function utf8(json: string): Uint8Array {
   return json.length * 3 > buffer.length ? UTF8.encode(json) : buffer.subarray(0, UTF8.encodeInto(json, buffer).written);
 }
 
-function answerOf<T>(json: string): T {
-  return (JSON.parse(json) as { data: T }).data;
+/** What an answer holds. Messages come in pieces, each the JSON of some of them. */
+function answerOf<T>(answer: string | string[]): T {
+  if (typeof answer === "string") return (JSON.parse(answer) as { data: T }).data;
+  return answer.flatMap((piece) => JSON.parse(piece) as unknown[]) as T;
 }
 
 /** A part of the module that some requests need. */
@@ -126,7 +128,7 @@ export class Link {
 
   /** Sends a request that is JSON already. */
   async answer<T>(method: Method, json: string): Promise<T> {
-    return answerOf(await this.ask(json, (engine, bytes) => engine.call(method, bytes) as Promise<string>));
+    return answerOf(await this.ask(json, (engine, bytes) => engine.call(method, bytes) as Promise<string | string[]>));
   }
 
   /** Hands a request's bytes to the engine, which copies them at once. */

@@ -2,12 +2,12 @@
 
 use std::ops::ControlFlow;
 
-use js_sys::{Function, Promise, Uint8Array};
-use serde::Serialize;
+use js_sys::{Array, Function, Promise, Uint8Array};
 use serde_json::json;
 use threadkeep::{Keep, Options};
 use threadkeep_archive::Format;
 use threadkeep_archive::write::Target;
+use threadkeep_core::json::write;
 use threadkeep_core::{Message, MessageId};
 use threadkeep_parts::part;
 use threadkeep_store::foreign::{commit_from, records, scan_from};
@@ -15,7 +15,7 @@ use wasm_bindgen::prelude::*;
 
 use crate::agent::{self, AgentHandle, AgentHost};
 use crate::cancel::Canceller;
-use crate::error::{bad_id, bad_request, json as to_json, keep_error, own_error, part_missing};
+use crate::error::{bad_id, bad_request, json as to_json, keep_error, own_error, part_missing, unwritten};
 use crate::executor::{Answer, promise};
 use crate::host::Platform;
 use crate::source::{JsSource, SourceObject};
@@ -65,7 +65,7 @@ impl Engine {
     }
 
     /// Carries out a request: the name of a method and the JSON text of its parameters, in UTF-8 (of which the platform copies a long
-    /// one into the module at once; a string goes there a character at a time). → JSON text of the `Response`
+    /// one into the module at once; a string goes there a character at a time). → JSON text of the `Response`; of `getRange` a list of JSON texts, each a list of messages
     pub fn call(&self, method: String, params: Vec<u8>) -> Promise {
         let keep = self.keep.clone();
         promise(async move {
@@ -272,7 +272,7 @@ fn text(params: Vec<u8>) -> Result<String, JsValue> {
     String::from_utf8(params).map_err(|error| own_error("bad-request", error.to_string(), json!({})))
 }
 
-/// Adds to conversations, reads and lists them; the part [`manage`] does the rest. → JSON text of the `Response`
+/// Adds to conversations, reads and lists them; the part [`manage`] does the rest. → as [`Engine::call`]
 async fn answer(keep: Keep<AnyStore>, method: &str, params: String) -> Result<JsValue, JsValue> {
     let request = Request::read(method, &params).map_err(bad_request)?;
     drop(params);
@@ -284,16 +284,28 @@ async fn answer(keep: Keep<AnyStore>, method: &str, params: String) -> Result<Js
         },
     };
     // Written where they are, since they may be thousands.
-    let written = keep.look_at_range(&head, start, end, |data| to_json(&Messages { kind: "messages", data })).await;
+    let written = keep.look_at_range(&head, start, end, pieces).await;
     written.map_err(|error| keep_error(&error))?
 }
 
-/// [`Response::Messages`](threadkeep::protocol::Response::Messages), borrowed.
-#[derive(Serialize)]
-struct Messages<'a> {
-    #[serde(rename = "type")]
-    kind: &'static str,
-    data: &'a [&'a Message],
+/// A text of so many bytes is handed over, and the next one begun. V8 keeps strings above 128 KB apart from all others, and takes as long to
+/// make room for one as to parse it. A character outside Latin-1 doubles a string.
+const PIECE: usize = 48 << 10;
+
+/// Messages as a list of texts. Each is the JSON of some of them, in order.
+fn pieces(messages: &[&Message]) -> Result<JsValue, JsValue> {
+    let pieces = Array::new();
+    let mut text = String::with_capacity(PIECE + PIECE / 4);
+    for (index, message) in messages.iter().enumerate() {
+        text.push(if text.is_empty() { '[' } else { ',' });
+        write(message, &mut text).map_err(|error| unwritten(&error))?;
+        if text.len() >= PIECE || index + 1 == messages.len() {
+            text.push(']');
+            pieces.push(&JsValue::from_str(&text));
+            text.clear();
+        }
+    }
+    Ok(pieces.into())
 }
 
 fn read_format(name: &str) -> Result<Format, JsValue> {

@@ -41,8 +41,13 @@ pub(crate) fn bad_id(error: &threadkeep_core::IdError) -> JsValue {
 pub(crate) fn json(value: &impl serde::Serialize) -> Result<JsValue, JsValue> {
     match threadkeep_core::json::to_text(value) {
         Ok(text) => Ok(JsValue::from(text)),
-        Err(error) => Err(own_error("internal", format!("the answer cannot be written: {error}"), json!({}))),
+        Err(error) => Err(unwritten(&error)),
     }
+}
+
+/// An answer that cannot be written as JSON.
+pub(crate) fn unwritten(error: &serde_json::Error) -> JsValue {
+    own_error("internal", format!("the answer cannot be written: {error}"), json!({}))
 }
 
 fn text(reply: &ErrorReply) -> JsValue {
