@@ -2,7 +2,9 @@
 
 use std::rc::Rc;
 
-use crate::segment::{Segment, USER};
+use crate::context::Context;
+use crate::segment::Segment;
+use crate::tuning::Tuning;
 
 /// The number of no document.
 pub const NONE: u32 = u32::MAX;
@@ -14,32 +16,31 @@ pub struct Index {
     segments: Vec<Rc<Segment>>,
     /// The number of each segment's first document.
     pub(crate) bases: Vec<u32>,
-    /// The number of the document before each, or [`NONE`].
-    pub(crate) before: Vec<u32>,
-    /// How many words each document has, and whether it is a user's: what ranking asks of every document.
+    /// How many words each document has.
     pub(crate) lengths: Vec<u32>,
-    pub(crate) users: Vec<bool>,
-    pub(crate) words: u64,
     pub(crate) languages: u32,
+    pub(crate) context: Context,
+    pub(crate) tuning: Tuning,
 }
 
 impl Index {
     /// An index of segments.
     pub fn new(segments: Vec<Rc<Segment>>) -> Self {
-        let mut index = Self { segments, ..Self::default() };
+        Self::tuned(segments, Tuning::default())
+    }
+
+    /// [`Index::new`] with other figures of the ranking.
+    pub fn tuned(segments: Vec<Rc<Segment>>, tuning: Tuning) -> Self {
+        let mut index = Self { segments, tuning, ..Self::default() };
         let mut docs = 0;
         for segment in &index.segments {
             index.bases.push(docs);
             docs += segment.docs().len() as u32;
-            for doc in segment.docs() {
-                index.words += u64::from(doc.words);
-                index.lengths.push(doc.words);
-                index.users.push(doc.role == USER);
-            }
+            index.lengths.extend(segment.docs().iter().map(|doc| doc.words));
             index.languages |= segment.languages;
         }
-        index.before = vec![NONE; docs as usize];
-        index.link();
+        let before = index.link(docs as usize);
+        index.context = Context::new(&index.segments, before, &index.lengths, &tuning);
         index
     }
 
@@ -55,7 +56,7 @@ impl Index {
 
     /// How many documents it has.
     pub fn docs(&self) -> usize {
-        self.before.len()
+        self.lengths.len()
     }
 
     /// How many bytes its segments take.
@@ -64,7 +65,8 @@ impl Index {
     }
 
     /// Finds out which document comes before which. Most often it is the one before in the same segment.
-    fn link(&mut self) {
+    fn link(&self, docs: usize) -> Vec<u32> {
+        let mut before = vec![NONE; docs];
         // Owner, sequence number, place of what is looked for, and who looks.
         let mut wanted: Vec<(&str, u64, u32, u32)> = Vec::new();
         for (segment, base) in self.segments.iter().zip(&self.bases) {
@@ -74,7 +76,7 @@ impl Index {
                 let number = base + at as u32;
                 match at.checked_sub(1).map(|at| docs[at]) {
                     Some(last) if (last.owner, last.seq, last.index) == (doc.owner, seq, index) => {
-                        self.before[number as usize] = number - 1;
+                        before[number as usize] = number - 1;
                     }
                     _ => wanted.push((&segment.owners()[doc.owner as usize], seq, index, number)),
                 }
@@ -92,9 +94,10 @@ impl Index {
                 let mine = of[doc.owner as usize];
                 let from = mine.partition_point(|other| (other.1, other.2) < (doc.seq, doc.index));
                 for (.., number) in mine[from..].iter().take_while(|other| (other.1, other.2) == (doc.seq, doc.index)) {
-                    self.before[*number as usize] = base + at as u32;
+                    before[*number as usize] = base + at as u32;
                 }
             }
         }
+        before
     }
 }

@@ -9,25 +9,36 @@
 
 mod bits;
 mod build;
+mod clause;
+mod close;
+mod context;
 mod find;
 mod fold;
+mod forms;
 mod index;
 mod language;
 mod merge;
 mod query;
+mod rank;
 mod segment;
+mod small;
 mod snippet;
 mod table;
+mod times;
+mod tuning;
 mod vectors;
+mod why;
 mod words;
 
 pub use build::{Builder, NewDoc};
-pub use find::{Filter, Found, Tuning};
+pub use find::{Filter, Found};
 pub use index::{Index, NONE as NO_DOC};
 pub use language::Language;
 pub use merge::{Picked, merge};
 pub use query::{Clause, MOST_WORDS, Query, Slot};
-pub use segment::{Damaged, Doc, Owner, Segment, USER};
+pub use segment::{ASSISTANT, Damaged, Doc, Owner, Segment, USER};
 pub use snippet::{Snippet, snippet};
+pub use tuning::Tuning;
 pub use vectors::{Block, LONGEST_VECTOR, fuse};
+pub use why::Why;
 pub use words::{Word, words};

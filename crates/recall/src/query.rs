@@ -3,6 +3,7 @@
 
 use std::collections::HashSet;
 
+use crate::forms::others;
 use crate::language::Language;
 use crate::words::words;
 
@@ -13,6 +14,8 @@ pub struct Query {
     pub clauses: Vec<Clause>,
     /// How many different words the query has. Those after the first [`MOST_WORDS`] are not looked for.
     pub words: usize,
+    /// The times that the query names, each from (in) and to (out), in seconds since 1970.
+    pub times: Vec<(i64, i64)>,
     language: Language,
 }
 
@@ -39,13 +42,10 @@ pub struct Slot {
     pub offset: u32,
     /// Whether words that only begin so are meant too.
     pub prefix: bool,
+    /// Whether forms of the word are meant that no stemmer joins, as `went` and `go` are: not in phrases, nor where it is excluded.
+    pub forms: bool,
     pair: bool,
 }
-
-/// English words that say nothing of what is looked for. They count in phrases, and where a query has no others.
-const EMPTY: &str = " a about am an and any are as at be been but by can could did do does during for from had has have how i if in into is it its \
-    me my of on or our please should so some tell that the their them then there these they this those to us was we were what \
-    when where which who why will with would you your ";
 
 impl Query {
     /// Reads a query. There is none that cannot be read; a quote that does not end goes to the end.
@@ -81,8 +81,12 @@ impl Query {
             read.words(&rest[..end], excluded);
             rest = &rest[end..];
         }
-        let mut query = Self { clauses: read.clauses, words: read.seen_words, language: Language::guess(text) };
-        let says = |clause: &Clause| clause.required || clause.slots.iter().any(|slot| !is_empty(&slot.word));
+        let language = Language::guess(text);
+        let mut query = Self { clauses: read.clauses, words: read.seen_words, times: Vec::new(), language };
+        // One small word alone may be one of another language: to `die hard` the first word matters.
+        let small: Vec<&str> = query.clauses.iter().flat_map(|clause| &clause.slots).map(|slot| slot.word.as_str()).collect();
+        let sure = language == Language::English || small.iter().filter(|word| language.is_stop_word(word)).count() > 1;
+        let says = |clause: &Clause| clause.required || clause.slots.iter().any(|slot| !(sure && language.is_stop_word(&slot.word)));
         if query.clauses.iter().any(|clause| says(clause) && !clause.excluded) {
             query.clauses.retain(|clause| says(clause) || clause.excluded);
         }
@@ -94,6 +98,13 @@ impl Query {
         let languages = languages | 1 << self.language as u32 | 1 << Language::English as u32;
         let plain = slot.folded();
         let mut terms = Vec::new();
+        if slot.forms {
+            for form in others(&slot.word) {
+                let mut term = String::new();
+                Language::English.term(form, &mut term);
+                terms.push(term);
+            }
+        }
         for language in Language::ALL.into_iter().filter(|language| languages & (1 << *language as u32) != 0) {
             for word in [&slot.word, &plain] {
                 let mut term = String::new();
@@ -152,9 +163,17 @@ impl Reading {
             self.take(Clause { slots: slots.clone(), required: false, excluded: false });
         }
         for slot in slots {
-            let slots = vec![Slot { offset: 0, ..slot }];
+            let slots = vec![Slot { offset: 0, forms: true, ..slot }];
             self.take(Clause { slots, required: false, excluded: false });
         }
+    }
+}
+
+impl Clause {
+    /// What is looked for, in lower case.
+    pub fn says(&self) -> String {
+        let words: Vec<&str> = self.slots.iter().map(|slot| slot.word.as_str()).collect();
+        words.join(" ")
     }
 }
 
@@ -185,7 +204,7 @@ fn slots(text: &str) -> Vec<Slot> {
     words(text, &mut |word| {
         // Of a whole and its first part the parts are enough: they say the same, in a row.
         if slots.last().is_none_or(|last| last.offset != word.position) {
-            slots.push(Slot { word: word.text.to_owned(), offset: word.position, prefix: false, pair: word.pair });
+            slots.push(Slot { word: word.text.to_owned(), offset: word.position, prefix: false, forms: false, pair: word.pair });
         }
     });
     // A run of characters without spaces ends with its last character alone, which a search for the run need not ask for;
@@ -202,8 +221,4 @@ fn slots(text: &str) -> Vec<Slot> {
         true
     });
     slots
-}
-
-fn is_empty(word: &str) -> bool {
-    EMPTY.split(' ').any(|empty| empty == word)
 }

@@ -15,8 +15,10 @@ pub struct Damaged;
 /// Whom a document belongs to: the id of its transcript.
 pub type Owner = String;
 
-/// The role of users, whose messages count more: see [`Tuning::user`](crate::Tuning::user).
+/// The role of users, whose messages may count more: see [`Tuning::user`](crate::Tuning::user).
 pub const USER: u8 = 1;
+/// The role of assistants, with whose messages those of users are compared.
+pub const ASSISTANT: u8 = 2;
 
 /// A document of a segment: a message, or something else that was indexed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

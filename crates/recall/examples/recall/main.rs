@@ -1,10 +1,11 @@
-//! `cargo xtask bench recall`: how much of the evidence for questions a search finds (BEAM and BFCL's memory task, where the
-//! folder of real data is), beside a plain BM25 over stems in the same run; and what an index of 100,000 messages costs.
-//! With `tune`, prints the odd files of BEAM under other figures: the even ones are held out. The path in `THREADKEEP_CHATS` names a file
-//! or a folder of another set (see `others`), which is measured too, and never tuned to.
+//! `cargo xtask bench recall`: how much of the evidence for questions a search finds, beside an independent BM25 and without each feature in
+//! turn; and what an index of 100,000 messages costs. BEAM and BFCL's memory task are read from the folder of real data. `THREADKEEP_CHATS`
+//! (`--chats PATH`) names a file or a folder of other sets (see `others`), with more of BEAM in its folder `beam`.
+//! The argument `tune` prints BEAM's odd files under other figures: weights are chosen on these alone.
 
 #![allow(clippy::unwrap_used, reason = "a measurement that cannot go on should stop")]
 
+mod figures;
 #[path = "../../../core/tests/support/folder.rs"]
 mod folder;
 mod others;
@@ -12,150 +13,140 @@ mod plain;
 mod questions;
 mod volume;
 
+use std::path::Path;
+
+use figures::{AT_10, Figures, OURS, Way, interval, mean, measure, ways};
 use questions::Set;
-use threadkeep_recall::{Filter, Index, Query, Tuning};
+use threadkeep_recall::Tuning;
+
+/// The figures of each way over one set or several that are printed together.
+type Sums = Vec<(&'static str, Vec<Figures>)>;
 
 fn main() {
     // `THREADKEEP_BENCH_SMALL` runs the program once over little, to see that it runs.
     let small = std::env::var_os("THREADKEEP_BENCH_SMALL").is_some();
-    if let Some(data) = folder::data().filter(|_| small) {
-        print("BEAM, one file", &questions::beam(&data, 1).iter().collect::<Vec<_>>(), None);
-    } else if let Some(data) = folder::data() {
-        let beam: Vec<Set> = (1..=6).filter_map(|number| questions::beam(&data, number)).collect();
-        if std::env::args().any(|argument| argument == "tune") {
-            return tune(&beam);
-        }
-        let odd: Vec<&Set> = beam.iter().step_by(2).collect();
-        let even: Vec<&Set> = beam.iter().skip(1).step_by(2).collect();
-        print("BEAM odd files (dev)", &odd, None);
-        print("BEAM even files (held out)", &even, None);
-        print("BEAM all", &beam.iter().collect::<Vec<_>>(), Some(45.0));
-        let bfcl = questions::bfcl(&data);
-        print("BFCL memory", &bfcl.iter().collect::<Vec<_>>(), None);
+    let data = folder::data();
+    let beam = |from: u32, to: u32, step: usize| -> Vec<Set> {
+        let folder = data.iter().map(|data| data.join("beam"));
+        let numbers = (from..=to).step_by(step);
+        folder.flat_map(|folder| numbers.clone().filter_map(move |number| questions::beam(&folder, number))).collect()
+    };
+    if small {
+        print("BEAM, one file", &sums(&beam(1, 1, 1)), None);
+    } else if std::env::args().any(|argument| argument == "tune") {
+        return tune(&beam(1, 19, 2));
+    } else if let Some(data) = &data {
+        print("BEAM files 1, 3, 5 (weights were chosen on odd files)", &sums(&beam(1, 5, 2)), None);
+        print("BEAM files 2, 4, 6 (looked at)", &sums(&beam(2, 6, 2)), None);
+        print("BEAM files 1 to 6", &sums(&beam(1, 6, 1)), Some(57.0));
+        print("BFCL memory (looked at)", &sums(&questions::bfcl(data)), Some(97.0));
     }
-    if let Some(path) = std::env::var_os("THREADKEEP_CHATS") {
-        // By their names, one sum each: a set may be too large to be held as a whole.
-        let mut sums: Vec<(&str, Sums)> = Vec::new();
-        others::read(path.as_ref(), &mut |name, set| {
-            let at = sums.iter().position(|(known, _)| *known == name).unwrap_or(sums.len());
-            if at == sums.len() {
-                sums.push((name, Sums::default()));
-            }
-            sums[at].1.add(&[&set]);
-        });
-        for (name, sums) in &sums {
-            sums.print(name, None);
-        }
+    match std::env::var_os("THREADKEEP_CHATS").filter(|_| !small) {
+        Some(path) => other_sets(path.as_ref()),
+        None => println!("LoCoMo and other sets: skipped (--chats PATH names their folder)"),
     }
     volume::measure(small);
 }
 
-fn print(name: &str, sets: &[&Set], target: Option<f64>) {
-    let mut sums = Sums::default();
-    sums.add(sets);
-    sums.print(name, target);
-}
-
-/// What was found of the evidence among the first 5, 10 and 20: by ours, by ours where no message counts for what it answers or for
-/// its answer, and by the plain one.
-#[derive(Default)]
-struct Sums {
-    questions: usize,
-    ours: [f64; 3],
-    alone: [f64; 3],
-    plain: [f64; 3],
-}
-
-impl Sums {
-    fn add(&mut self, sets: &[&Set]) {
-        let questions: usize = sets.iter().map(|set| set.questions.len()).sum();
-        if questions == 0 {
-            return;
+/// The sets of a folder. A set may be too large to be held as a whole, so each of its parts is measured as it is read.
+fn other_sets(path: &Path) {
+    let mut known: Vec<(&str, Sums)> = Vec::new();
+    others::read(path, &mut |name, set| {
+        let at = known.iter().position(|(other, _)| *other == name).unwrap_or(known.len());
+        if at == known.len() {
+            known.push((name, Sums::new()));
         }
-        let ours = recall(sets, &Tuning::default());
-        let alone = recall(sets, &Tuning { context: 0.0, answer: 0.0, ..Tuning::default() });
-        let plain = recall_of(sets, &|set| {
-            let index = plain::Plain::of(set);
-            Box::new(move |question: &str| index.find(question, 20))
-        });
-        for at in 0..3 {
-            self.ours[at] += ours[at] * questions as f64;
-            self.alone[at] += alone[at] * questions as f64;
-            self.plain[at] += plain[at] * questions as f64;
+        add(&mut known[at].1, sums(&[set]));
+    });
+    let mut all = Sums::new();
+    for (name, sums) in &known {
+        print(&format!("{name} (looked at)"), sums, None);
+        if name.starts_with("LoCoMo") {
+            add(&mut all, sums.clone());
         }
-        self.questions += questions;
     }
+    if !all.is_empty() {
+        print("LoCoMo, all categories together (looked at)", &all, Some(78.0));
+    }
+    let beam = |from: u32, to: u32| -> Vec<Set> {
+        (from..=to).step_by(2).filter_map(|number| questions::beam(&path.join("beam"), number)).collect()
+    };
+    for (name, sets) in [
+        ("BEAM files 7 to 19, odd (weights were chosen on odd files)", beam(7, 19)),
+        ("BEAM files 8 to 20, even (held out)", beam(8, 20)),
+    ] {
+        if !sets.is_empty() {
+            print(name, &sums(&sets), None);
+        }
+    }
+}
 
-    fn print(&self, name: &str, target: Option<f64>) {
-        let mean = |sums: [f64; 3]| sums.map(|sum| sum / self.questions.max(1) as f64);
-        let (ours, alone, plain) = (mean(self.ours), mean(self.alone), mean(self.plain));
-        for (at, k) in [5, 10, 20].into_iter().enumerate() {
-            let (goal, verdict) = match target.filter(|_| k == 10) {
-                Some(goal) => (format!("at least {goal} %"), if ours[at] >= goal { "ok" } else { "missed" }),
+fn sums(sets: &[Set]) -> Sums {
+    ways().into_iter().map(|(name, way)| (name, sets.iter().flat_map(|set| measure(set, way)).collect())).collect()
+}
+
+fn add(sums: &mut Sums, more: Sums) {
+    if sums.is_empty() {
+        *sums = more;
+        return;
+    }
+    sums.iter_mut().zip(more).for_each(|((_, known), (_, more))| known.extend(more));
+}
+
+/// A table of all ways, and a line for `cargo xtask bench` with ours.
+fn print(name: &str, sums: &Sums, target: Option<f64>) {
+    let questions = sums.first().map_or(0, |(_, all)| all.len());
+    if questions == 0 {
+        println!("{name}: skipped, no data");
+        return;
+    }
+    println!("\n{name}: {questions} questions");
+    println!("{:<30} {:>6} {:>6} {:>6} {:>15} {:>6} {:>6}", "", "R@1", "R@5", "R@10", "95 of 100", "R@20", "MRR");
+    for (way, all) in sums {
+        let at = |at: usize| format!("{:.1}", mean(all, at));
+        let (low, high) = interval(all, AT_10);
+        let (one, five, ten, twenty, rank) = (at(0), at(1), at(2), at(3), at(4));
+        println!("{way:<30} {one:>6} {five:>6} {ten:>6} {:>15} {twenty:>6} {rank:>6}", format!("{low:.1} to {high:.1}"));
+        if *way == OURS {
+            let plain = mean(&sums[0].1, AT_10);
+            let (goal, verdict) = match target {
+                Some(goal) => {
+                    (format!("at least {goal} %"), if mean(all, AT_10) >= goal { "ok" } else { "missed" })
+                }
                 None => (String::new(), ""),
             };
-            println!(
-                "BENCH\t{name}: recall@{k} of {} questions (plain BM25 {:.1} %, ours without context {:.1} %)\t{:.1} %\t{goal}\t{verdict}",
-                self.questions, plain[at], alone[at], ours[at]
-            );
+            println!("BENCH\t{name}: recall@10 of {questions} questions (plain BM25 {plain:.1} %)\t{ten} %\t{goal}\t{verdict}");
         }
     }
 }
 
-type Searcher<'a> = Box<dyn Fn(&str) -> Vec<usize> + 'a>;
-
-/// The mean share of the evidence among the first 5, 10 and 20, in percent.
-fn recall_of<'a>(sets: &[&'a Set], searcher: &dyn Fn(&'a Set) -> Searcher<'a>) -> [f64; 3] {
-    let (mut sums, mut count) = ([0.0; 3], 0.0);
-    for set in sets {
-        let search = searcher(set);
-        for question in &set.questions {
-            let found = search(&question.text);
-            for (sum, k) in sums.iter_mut().zip([5, 10, 20]) {
-                let hit = question.evidence.iter().filter(|at| found[..found.len().min(k)].contains(at)).count();
-                *sum += hit as f64 / question.evidence.len() as f64;
-            }
-            count += 1.0;
-        }
-    }
-    sums.map(|sum| 100.0 * sum / count)
-}
-
-fn recall(sets: &[&Set], tuning: &Tuning) -> [f64; 3] {
-    recall_of(sets, &|set| {
-        let index: Index = set.index();
-        let tuning = *tuning;
-        Box::new(move |question: &str| {
-            let found = index.find_with(&Query::parse(question), &Filter::default(), 20, &tuning);
-            found.iter().map(|found| found.doc.seq as usize).collect()
-        })
-    })
-}
-
-/// The odd files under one changed figure after the other.
-fn tune(beam: &[Set]) {
-    let odd: Vec<&Set> = beam.iter().step_by(2).collect();
+/// BEAM's odd files under one changed figure after the other.
+fn tune(odd: &[Set]) {
     let base = Tuning::default();
     let mut tries = vec![("as it is".to_owned(), base)];
-    for k1 in [0.6, 0.9, 1.2, 1.6, 2.0] {
-        tries.push((format!("k1 {k1}"), Tuning { k1, ..base }));
-    }
-    for b in [0.3, 0.5, 0.75, 0.9, 1.0] {
-        tries.push((format!("b {b}"), Tuning { b, ..base }));
-    }
-    for context in [0.0, 0.2, 0.4, 0.6] {
-        for short in [30, 60, 120] {
-            tries.push((format!("context {context} up to {short}"), Tuning { context, short, ..base }));
+    let mut vary = |name: &str, values: &[f32], set: &dyn Fn(&mut Tuning, f32)| {
+        for value in values {
+            let mut tuning = base;
+            set(&mut tuning, *value);
+            tries.push((format!("{name} {value}"), tuning));
         }
+    };
+    vary("k1", &[0.6, 0.9, 1.6, 2.0], &|tuning, value| tuning.k1 = value);
+    vary("b", &[0.3, 0.5, 0.9, 1.0], &|tuning, value| tuning.b = value);
+    for (at, name) in ["before", "after", "two before", "two after"].into_iter().enumerate() {
+        vary(name, &[0.0, 0.2, 0.3, 0.5, 0.7, 1.0], &move |tuning, value| tuning.near[at] = value);
     }
-    for answer in [0.0, 0.1, 0.2, 0.3, 0.5] {
-        tries.push((format!("answer {answer}"), Tuning { answer, ..base }));
-    }
-    for user in [1.0, 1.2, 1.5, 2.0] {
-        tries.push((format!("user {user}"), Tuning { user, ..base }));
-    }
+    vary("short", &[20.0, 30.0, 60.0, 120.0], &|tuning, value| tuning.short = value);
+    vary("answer", &[0.0, 30.0, 100.0, 1000.0], &|tuning, value| tuning.answer = value as u32);
+    vary("own", &[0.0, 0.6, 1.0], &|tuning, value| tuning.own = value);
+    vary("session", &[0.0, 0.3, 1.0], &|tuning, value| tuning.session = value);
+    vary("closeness", &[0.0, 0.2, 0.8, 1.5], &|tuning, value| tuning.closeness = value);
+    vary("user", &[1.0, 1.5, 3.0], &|tuning, value| tuning.user = value);
+    vary("time", &[0.0, 0.25, 1.0], &|tuning, value| tuning.time = value);
     for (name, tuning) in tries {
-        let [five, ten, twenty] = recall(&odd, &tuning);
-        println!("{name:<24} {five:5.1} {ten:5.1} {twenty:5.1}");
+        let way = Way::Ours { tuning, stop_words: false, forms: true };
+        let all: Vec<Figures> = odd.iter().flat_map(|set| measure(set, way)).collect();
+        let [one, five, ten, twenty, rank] = [0, 1, 2, 3, 4].map(|at| mean(&all, at));
+        println!("{name:<20} {one:5.1} {five:5.1} {ten:5.1} {twenty:5.1} {rank:5.1}");
     }
 }

@@ -51,6 +51,7 @@ fn locomo(sample: &Value) -> Vec<(&'static str, Set)> {
     let mut places: HashMap<&str, usize> = HashMap::new();
     for number in 1.. {
         let Some(session) = talk.get(format!("session_{number}")) else { break };
+        let time = said_at(talk[format!("session_{number}_date_time")].as_str().unwrap_or_default()).unwrap_or_default();
         for (at, turn) in session.as_array().into_iter().flatten().enumerate() {
             let text = |name: &str| turn[name].as_str().unwrap_or_default();
             places.insert(text("dia_id"), messages.len());
@@ -61,7 +62,7 @@ fn locomo(sample: &Value) -> Vec<(&'static str, Set)> {
             };
             let text = format!("{}: {}{caption}", text("speaker"), text("text"));
             // Both are people: nobody is the assistant.
-            messages.push(Said { role: 1, text, first: at == 0 });
+            messages.push(Said { role: 1, text, first: at == 0, time: time + 30_000 * at as i64 });
         }
     }
     let mut sets = [("LoCoMo", Vec::new()), ("LoCoMo, what was never said", Vec::new())];
@@ -80,6 +81,20 @@ fn locomo(sample: &Value) -> Vec<(&'static str, Set)> {
     sets.map(|(name, questions)| (name, Set { messages: messages.clone(), questions })).collect()
 }
 
+/// What `1:56 pm on 8 May, 2023` is, in milliseconds since 1970.
+fn said_at(text: &str) -> Option<i64> {
+    let mut words = text.split([' ', ',', ':']).filter(|word| !word.is_empty());
+    let (hour, minute): (i64, i64) = (words.next()?.parse().ok()?, words.next()?.parse().ok()?);
+    let hour = hour % 12 + if words.next()? == "pm" { 12 } else { 0 };
+    let (day, month, year) = (words.nth(1)?.parse::<i64>().ok()?, words.next()?, words.next()?.parse::<i64>().ok()?);
+    let months = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
+    let month = 1 + months.iter().position(|name| month.starts_with(name))? as i64;
+    // Days from 1970 by the count of March as the first month.
+    let (year, month) = if month > 2 { (year, month - 3) } else { (year - 1, month + 9) };
+    let days = 365 * year + year / 4 - year / 100 + year / 400 + (153 * month + 2) / 5 + day - 1 - 719_468;
+    Some(((days * 24 + hour) * 60 + minute) * 60_000)
+}
+
 /// One question of LongMemEval, over sessions of its own.
 fn long_mem_eval(sample: &Value) -> Set {
     let mut set = Set { messages: Vec::new(), questions: Vec::new() };
@@ -91,7 +106,7 @@ fn long_mem_eval(sample: &Value) -> Set {
             }
             let role = if turn["role"] == "user" { 1 } else { 2 };
             let text = turn["content"].as_str().unwrap_or_default().to_owned();
-            set.messages.push(Said { role, text, first: at == 0 });
+            set.messages.push(Said { role, text, first: at == 0, time: 0 });
         }
     }
     if let Some(text) = sample["question"].as_str().filter(|_| !evidence.is_empty()) {

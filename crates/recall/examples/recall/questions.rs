@@ -3,14 +3,15 @@
 use std::path::Path;
 
 use serde_json::Value;
-use threadkeep_recall::{Builder, Index, Language, NewDoc, words};
+use threadkeep_recall::{Builder, Index, Language, NewDoc, Tuning, words};
 
-/// A message: who speaks (1 the user, 2 the assistant), what, and whether another conversation begins.
+/// A message: who speaks (1 the user, 2 the assistant), what, whether another conversation begins, and when, in milliseconds since 1970.
 #[derive(Clone)]
 pub struct Said {
     pub role: u8,
     pub text: String,
     pub first: bool,
+    pub time: i64,
 }
 
 /// A question and the places of its evidence.
@@ -26,15 +27,15 @@ pub struct Set {
 }
 
 impl Set {
-    /// The messages as the engine indexes them.
-    pub fn index(&self) -> Index {
+    /// The messages as the engine indexes them, ranked by these figures.
+    pub fn index(&self, tuning: Tuning) -> Index {
         let mut builder = Builder::default();
         for (seq, said) in (0u64..).zip(&self.messages) {
             let before = seq.checked_sub(1).filter(|_| !said.first).map(|seq| (seq, 0));
-            let (role, text) = (said.role, said.text.as_str());
-            builder.add(&NewDoc { owner: "t", seq, index: 0, role, kind: 0, time: 0, before, text, names: &[] });
+            let Said { role, ref text, time, .. } = *said;
+            builder.add(&NewDoc { owner: "t", seq, index: 0, role, kind: 0, time, before, text, names: &[] });
         }
-        Index::of(vec![builder.finish()])
+        Index::tuned(vec![builder.finish().into()], tuning)
     }
 }
 
@@ -50,9 +51,9 @@ pub fn terms(text: &str) -> Vec<String> {
 }
 
 /// A conversation of BEAM with the questions that name messages as their evidence.
-pub fn beam(data: &Path, number: u32) -> Option<Set> {
+pub fn beam(folder: &Path, number: u32) -> Option<Set> {
     let read = |what: &str| -> Option<Value> {
-        let text = std::fs::read_to_string(data.join(format!("beam/{number}.{what}.json"))).ok()?;
+        let text = std::fs::read_to_string(folder.join(format!("{number}.{what}.json"))).ok()?;
         serde_json::from_str(&text).ok()
     };
     let (chat, probing) = (read("chat")?, read("probing_questions")?);
@@ -64,7 +65,7 @@ pub fn beam(data: &Path, number: u32) -> Option<Set> {
             // The data set's marks of its own bookkeeping are no text.
             let text = message["content"].as_str()?.split("->->").next()?.trim().to_owned();
             ids.push(message["id"].as_u64()?);
-            set.messages.push(Said { role, text, first: ids.len() == 1 });
+            set.messages.push(Said { role, text, first: ids.len() == 1, time: 0 });
         }
     }
     for question in probing.as_object()?.values().flat_map(|kind| kind.as_array().into_iter().flatten()) {
@@ -106,7 +107,7 @@ pub fn bfcl(data: &Path) -> Vec<Set> {
             let turns = conversation["question"].as_array().into_iter().flatten();
             for (at, message) in turns.flat_map(|turn| turn.as_array().into_iter().flatten()).enumerate() {
                 let text = message["content"].as_str().unwrap_or_default().to_owned();
-                set.messages.push(Said { role: 1, text, first: at == 0 });
+                set.messages.push(Said { role: 1, text, first: at == 0, time: 0 });
             }
         }
         for question in questions.iter().filter(|question| question["scenario"] == user) {

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use proptest::prelude::*;
 use threadkeep_recall::{
-    Builder, Clause, Filter, Index, Language, NewDoc, Picked, Query, Segment, Tuning, merge, words,
+    Builder, Clause, Filter, Index, Language, NewDoc, Picked, Query, Segment, merge, words,
 };
 
 /// A text as terms with positions, by the public analysis.
@@ -182,9 +182,8 @@ fn carry_out(steps: &[Step]) -> (Vec<Segment>, Model, u32) {
 }
 
 fn found(segments: Vec<Segment>, query: &Query) -> Vec<(String, u64, f32)> {
-    let tuning = Tuning { context: 0.0, answer: 0.0, ..Tuning::default() };
     let index = Index::of(segments);
-    let found = index.find_with(query, &Filter::default(), usize::MAX, &tuning);
+    let found = index.find(query, &Filter::default(), usize::MAX);
     found.iter().map(|found| (found.owner.to_owned(), found.doc.seq, found.score)).collect()
 }
 

@@ -1,0 +1,108 @@
+//! What is measured: of each question the share of its evidence among the first 1, 5, 10 and 20, and one over the rank of the first.
+
+use threadkeep_recall::{Filter, Language, Query, Tuning};
+
+use crate::plain::Plain;
+use crate::questions::Set;
+
+/// Recall at 1, 5, 10 and 20, and the reciprocal rank, each from 0 to 1.
+pub type Figures = [f64; 5];
+/// How many of [`Figures`] are at 10.
+pub const AT_10: usize = 2;
+
+/// A way to search.
+#[derive(Clone, Copy)]
+pub enum Way {
+    /// The independent BM25.
+    Plain,
+    /// Ours by these figures; with stop words kept or forms not joined for comparison.
+    Ours { tuning: Tuning, stop_words: bool, forms: bool },
+}
+
+/// All ways that are printed, with their names: the baseline, ours with nothing on, ours without each feature, ours.
+pub fn ways() -> Vec<(&'static str, Way)> {
+    let all = Tuning::default();
+    let ours = |tuning| Way::Ours { tuning, stop_words: false, forms: true };
+    vec![
+        ("plain BM25 (reference)", Way::Plain),
+        ("ours, all features off", Way::Ours { tuning: Tuning::plain(), stop_words: false, forms: false }),
+        ("without: stop words left out", Way::Ours { tuning: all, stop_words: true, forms: true }),
+        ("without: irregular forms", Way::Ours { tuning: all, stop_words: false, forms: false }),
+        ("without: words of neighbours", ours(Tuning { near: [0.0; 4], answer: 0, ..all })),
+        ("without: own words on top", ours(Tuning { own: 0.0, ..all })),
+        ("without: sessions", ours(Tuning { session: 0.0, ..all })),
+        ("without: closeness", ours(Tuning { closeness: 0.0, ..all })),
+        ("without: the user's weight", ours(Tuning { user: 1.0, ..all })),
+        ("without: times", ours(Tuning { time: 0.0, ..all })),
+        (OURS, ours(all)),
+    ]
+}
+
+/// The name of the way that the engine takes.
+pub const OURS: &str = "ours";
+
+/// The figures of each question of a set.
+pub fn measure(set: &Set, way: Way) -> Vec<Figures> {
+    match way {
+        Way::Plain => {
+            let plain = Plain::of(set);
+            set.questions.iter().map(|question| of(&plain.find(&question.text, 20), &question.evidence)).collect()
+        }
+        Way::Ours { tuning, stop_words, forms } => {
+            let index = set.index(tuning);
+            let ask = |text: &str| -> Vec<usize> {
+                let mut query = Query::parse(text);
+                if stop_words {
+                    query = with_stop_words(text);
+                }
+                query.clauses.iter_mut().flat_map(|clause| &mut clause.slots).for_each(|slot| slot.forms &= forms);
+                let found = index.find(&query, &Filter::default(), 20);
+                found.iter().map(|found| found.doc.seq as usize).collect()
+            };
+            set.questions.iter().map(|question| of(&ask(&question.text), &question.evidence)).collect()
+        }
+    }
+}
+
+/// A query that looks for all of its words: the small ones are asked alone, where none is left out.
+fn with_stop_words(text: &str) -> Query {
+    let mut query = Query::parse(text);
+    for word in text.split_whitespace().map(str::to_lowercase) {
+        if Language::English.is_stop_word(word.trim_matches(|c: char| !c.is_alphanumeric())) {
+            let small = Query::parse(&word).clauses.into_iter().filter(|clause| !query.clauses.contains(clause));
+            let small: Vec<_> = small.collect();
+            query.clauses.extend(small);
+        }
+    }
+    query
+}
+
+fn of(found: &[usize], evidence: &[usize]) -> Figures {
+    let share = |k: usize| {
+        let hit = evidence.iter().filter(|at| found[..found.len().min(k)].contains(at)).count();
+        hit as f64 / evidence.len() as f64
+    };
+    let first = found.iter().position(|at| evidence.contains(at)).map_or(0.0, |rank| 1.0 / (rank + 1) as f64);
+    [share(1), share(5), share(10), share(20), first]
+}
+
+/// The mean of one figure in percent.
+pub fn mean(all: &[Figures], at: usize) -> f64 {
+    100.0 * all.iter().map(|figures| figures[at]).sum::<f64>() / all.len().max(1) as f64
+}
+
+/// The interval that has 95 of 100 means of questions drawn anew (bootstrap), in percent. Every run draws the same.
+pub fn interval(all: &[Figures], at: usize) -> (f64, f64) {
+    let mut state = 1u64;
+    let mut means = Vec::new();
+    for _ in 0..1000 {
+        let mut sum = 0.0;
+        for _ in all {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            sum += all[(state >> 33) as usize % all.len()][at];
+        }
+        means.push(100.0 * sum / all.len().max(1) as f64);
+    }
+    means.sort_by(f64::total_cmp);
+    (means[25], means[974])
+}
