@@ -9,6 +9,7 @@
 
 mod bits;
 mod build;
+mod calendar;
 mod clause;
 mod close;
 mod context;

@@ -5,6 +5,7 @@ use std::collections::HashSet;
 
 use crate::forms::others;
 use crate::language::Language;
+use crate::times::times;
 use crate::words::words;
 
 /// A query, taken apart.
@@ -58,6 +59,11 @@ impl Query {
     /// assert!(query.clauses[3].excluded);
     /// ```
     pub fn parse(text: &str) -> Self {
+        Self::parse_at(text, None)
+    }
+
+    /// [`Query::parse`] of a query that is asked at `now`, in seconds since 1970: `last week` is a time then. See [`Query::times`].
+    pub fn parse_at(text: &str, now: Option<i64>) -> Self {
         let mut read = Reading::default();
         let mut rest = text;
         loop {
@@ -82,7 +88,7 @@ impl Query {
             rest = &rest[end..];
         }
         let language = Language::guess(text);
-        let mut query = Self { clauses: read.clauses, words: read.seen_words, times: Vec::new(), language };
+        let mut query = Self { clauses: read.clauses, words: read.seen_words, times: times(text, now), language };
         // One small word alone may be one of another language: to `die hard` the first word matters.
         let small: Vec<&str> = query.clauses.iter().flat_map(|clause| &clause.slots).map(|slot| slot.word.as_str()).collect();
         let sure = language == Language::English || small.iter().filter(|word| language.is_stop_word(word)).count() > 1;
