@@ -26,6 +26,8 @@ export interface ContextSettings extends Omit<ContextOptions<Provider>, "pins" |
   journal?: JournalOptions | false;
   /** Models that the built-in table does not know, or knows otherwise. Budgets, agents and compactions go by them. */
   models?: readonly ModelSettings[];
+  /** After how many seconds without a new message a thread expires, from 1; `false` for never. {@link Settings.expire} removes what expired. */
+  ttl?: number | false;
 }
 
 /** How to import. */

@@ -287,6 +287,29 @@ test("an agent compacts as the settings say, and never if they say so", async ()
   }
 });
 
+test("a thread expires by its own time to live before that of the keep", async () => {
+  const adapter = mapAdapter();
+  const keep = await Threadkeep.open({ storage: adapter });
+  for (const name of ["usual", "short", "never"]) await keep.thread(name).append([user("hello")]);
+  await keep.settings.set(null, { ttl: 3_600 });
+  await keep.settings.set("short", { ttl: 1 });
+  await keep.settings.set("never", { ttl: false });
+  await rejects(keep.settings.set(null, { ttl: 0 }), "bad-request", /options\.ttl must be false or a whole number of seconds from 1/);
+  await new Promise((resolve) => setTimeout(resolve, 1_100));
+  const gone = await keep.settings.expire();
+  assert.deepEqual(
+    gone.map(({ name }) => name),
+    ["short"],
+  );
+  // It is stored, and what expired left nothing.
+  await keep.close();
+  const again = await Threadkeep.open({ storage: adapter });
+  assert.deepEqual([(await again.settings.get("usual")).ttl, (await again.settings.get("never")).ttl, (await again.settings.get("short")).ttl], [3_600, false, 3_600]);
+  assert.deepEqual((await again.threads()).map(({ name }) => name).sort(), ["never", "usual"]);
+  assert.equal((await again.transcripts()).length, 2);
+  await again.close();
+});
+
 test("listeners hear that settings changed", async () => {
   const keep = await memory({ encoding: "estimate" });
   const heard = [];

@@ -38,6 +38,7 @@ mod draft;
 mod drafts;
 pub mod epochs;
 mod error;
+mod expire;
 mod export;
 mod forks;
 mod hash;

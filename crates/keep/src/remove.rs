@@ -13,8 +13,8 @@ use crate::log::{Log, contains};
 use crate::protocol::Event;
 use crate::{Keep, KeepError, keys};
 
-/// Where the branches begin that are to go.
-type Tops<'a> = &'a dyn Fn(&Transcript) -> Vec<MessageId>;
+/// Where the branches begin that are to go, in the tree as it is now; `None` if nothing is to go any more.
+pub(crate) type Tops<'a> = &'a dyn Fn(&Transcript) -> Option<Vec<MessageId>>;
 
 /// Keys that must be there still; see [`Keep::remove`].
 type Only<'a> = Option<&'a [String]>;
@@ -32,9 +32,23 @@ impl<S: Store> Keep<S> {
         let _writing = self.writing().await;
         let found = self.at_head(name, |tree, node| Ok((tree.id().clone(), own_branch(tree, name, node))));
         let Some((transcript, own)) = found.await? else { return Ok(0) };
-        let removed = self.remove(&transcript, &|_| own.iter().cloned().collect(), Some(name), None).await?;
-        self.inner.heads.borrow_mut().remove(name);
-        self.emit(&Event::Head { name: name.to_owned(), node: None });
+        let tops = |_: &Transcript| Some(own.iter().cloned().collect());
+        Ok(self.remove_head(name, &transcript, &tops).await?.unwrap_or_default())
+    }
+
+    /// Removes a head and the branches that begin at `tops`, for a caller who holds [`Keep::writing`]. `None`, and nothing is removed, if
+    /// `tops` gives none any more.
+    pub(crate) async fn remove_head(
+        &self,
+        name: &str,
+        transcript: &TranscriptId,
+        tops: Tops<'_>,
+    ) -> Result<Option<u64>, KeepError> {
+        let removed = self.remove(transcript, tops, Some(name), None).await?;
+        if removed.is_some() {
+            self.inner.heads.borrow_mut().remove(name);
+            self.emit(&Event::Head { name: name.to_owned(), node: None });
+        }
         Ok(removed)
     }
 
@@ -46,7 +60,7 @@ impl<S: Store> Keep<S> {
     pub async fn delete_branch(&self, node: &MessageId) -> Result<u64, KeepError> {
         let _writing = self.writing().await;
         let transcript = self.find_or_fail(node).await?;
-        self.remove(&transcript, &|_| vec![node.clone()], None, None).await
+        Ok(self.remove(&transcript, &|_| Some(vec![node.clone()]), None, None).await?.unwrap_or_default())
     }
 
     /// Deletes a transcript with everything that belongs to it. Gives the number of removed messages. A damaged one can be
@@ -56,18 +70,24 @@ impl<S: Store> Keep<S> {
     /// `missing-transcript`; the store's.
     pub async fn delete_transcript(&self, transcript: &TranscriptId) -> Result<u64, KeepError> {
         let _writing = self.writing().await;
-        self.delete_locked(transcript, &|_| Vec::new(), None).await
+        Ok(self.delete_locked(transcript, &|_| Some(Vec::new()), None).await?.unwrap_or_default())
     }
 
-    /// Deletes a transcript for a caller who holds [`Keep::writing`]. With `only`, as [`Keep::remove`] says.
-    async fn delete_locked(&self, transcript: &TranscriptId, tops: Tops<'_>, only: Only<'_>) -> Result<u64, KeepError> {
+    /// Deletes a transcript for a caller who holds [`Keep::writing`], as [`Keep::remove`] deletes a branch.
+    async fn delete_locked(
+        &self,
+        transcript: &TranscriptId,
+        tops: Tops<'_>,
+        only: Only<'_>,
+    ) -> Result<Option<u64>, KeepError> {
         for _ in 0..TRIES {
             self.forget(transcript);
             let log = self.load(transcript).await?;
             let log = log.ok_or_else(|| KeepError::MissingTranscript(transcript.clone()))?;
             let tree = &log.tree;
-            if only.is_some() && tops(tree).first() != tree.root().map(|root| &root.node.id) {
-                return Ok(0);
+            let Some(begin) = tops(tree) else { return Ok(None) };
+            if only.is_some() && begin.first() != tree.root().map(|root| &root.node.id) {
+                return Ok(None);
             }
             let mut commit = Commit { present: only.unwrap_or_default().to_vec(), ..Commit::default() };
             if tree.damage().is_empty() && log.lost_record.is_none() {
@@ -98,7 +118,7 @@ impl<S: Store> Keep<S> {
             let gone = tree.nodes().map(|placed| &placed.node.id).collect();
             let forgotten = self.forget_sources(tree, &gone, true, &mut commit).await?;
             match self.inner.store.commit(commit).await {
-                Err(StoreError::Conflict { .. }) if only.is_some() => return Ok(0),
+                Err(StoreError::Conflict { .. }) if only.is_some() => return Ok(None),
                 Err(StoreError::Conflict { .. }) => continue,
                 done => done?,
             }
@@ -106,7 +126,7 @@ impl<S: Store> Keep<S> {
             self.forget(transcript);
             self.emit(&Event::Deleted { transcript: transcript.clone(), nodes: Vec::new() });
             self.remembered(forgotten);
-            return Ok(tree.nodes().map(|placed| placed.node.messages.len() as u64).sum());
+            return Ok(Some(tree.nodes().map(|placed| placed.node.messages.len() as u64).sum()));
         }
         Err(StoreError::Transient("other writers were always first".to_owned()).into())
     }
@@ -142,26 +162,27 @@ impl<S: Store> Keep<S> {
         Err(StoreError::Transient("other writers were always first".to_owned()).into())
     }
 
-    /// Deletes the branches that begin at `tops`, and the head `name`, if any, for a caller who holds [`Keep::writing`]. With `only`, it
-    /// deletes nothing if one of these keys is gone, or if somebody else writes in this moment.
+    /// Deletes the branches that begin at `tops`, and the head `name`, if any, for a caller who holds [`Keep::writing`]. `None`, and nothing
+    /// is deleted, where `tops` gives none for the tree as it is now. So it is with `only`, if one of these keys is gone, or if somebody else
+    /// writes in this moment.
     pub(crate) async fn remove(
         &self,
         transcript: &TranscriptId,
         tops: Tops<'_>,
         name: Option<&str>,
         only: Only<'_>,
-    ) -> Result<u64, KeepError> {
+    ) -> Result<Option<u64>, KeepError> {
         for _ in 0..TRIES {
             let log = match self.take(transcript).await? {
                 Some(log) => log,
-                None if only.is_some() => return Ok(0),
+                None if only.is_some() => return Ok(None),
                 None => return Err(KeepError::MissingTranscript(transcript.clone())),
             };
-            let doomed: Vec<_> = tops(&log.tree).iter().flat_map(|top| log.tree.subtree(top)).collect();
-            if doomed.is_empty() && only.is_some() {
+            let Some(begin) = tops(&log.tree) else {
                 self.put_back(transcript, log).await;
-                return Ok(0);
-            }
+                return Ok(None);
+            };
+            let doomed: Vec<_> = begin.iter().flat_map(|top| log.tree.subtree(top)).collect();
             let root = doomed.first().is_some_and(|placed| placed.node.parent.is_none());
             if root {
                 drop(doomed);
@@ -183,14 +204,14 @@ impl<S: Store> Keep<S> {
             let Some(pages) = self.holed(&log, &gone, &mut extra).await? else { continue };
             let Some(pruned) = log.pruned(&pages, &gone) else { continue };
             let removed = match pruned.append_removal(&self.inner.store, entries, extra).await {
-                Err(KeepError::Store(StoreError::Conflict { .. })) if only.is_some() => return Ok(0),
+                Err(KeepError::Store(StoreError::Conflict { .. })) if only.is_some() => return Ok(None),
                 Err(KeepError::Store(StoreError::Conflict { .. })) => continue,
                 done => done?,
             };
             self.put_back(transcript, removed).await;
             self.emit(&Event::Deleted { transcript: transcript.clone(), nodes: ids });
             self.remembered(forgotten);
-            return Ok(messages);
+            return Ok(Some(messages));
         }
         Err(StoreError::Transient("other writers were always first".to_owned()).into())
     }
@@ -263,7 +284,7 @@ fn mailed<'a>(tree: &'a Transcript, gone: &dyn Fn(&MessageId) -> bool) -> Vec<&'
 
 /// Where the nodes begin to which only the head `name` at `node` leads; `None` when something follows its node or
 /// another head is there.
-fn own_branch(tree: &Transcript, name: &str, node: &MessageId) -> Option<MessageId> {
+pub(crate) fn own_branch(tree: &Transcript, name: &str, node: &MessageId) -> Option<MessageId> {
     let others = tree.heads().iter().filter(|(other, _)| *other != name);
     let shared: HashSet<&MessageId> = others.map(|(_, at)| at).collect();
     let mut top = tree.get(node).filter(|placed| placed.is_leaf() && !shared.contains(&placed.node.id))?;

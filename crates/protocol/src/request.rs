@@ -175,6 +175,8 @@ pub enum Request {
         /// The head's name.
         head: String,
     },
+    /// Removes the heads whose time to live is over, as [`Request::Clear`] does. → [`Response::Heads`], those that went
+    Expire,
     /// What is wrong with one chain, or with everything. → [`Response::Lint`]
     Lint {
         /// The end of the chain; all transcripts without it.
@@ -280,6 +282,7 @@ mod tests {
         {"method": "getRange", "params": {"head": "c", "start": 0, "end": 4294967295}}
         {"method": "getCount", "params": {"head": "c"}}
         {"method": "clear", "params": {"head": "c"}}
+        {"method": "expire"}
         {"method": "lint", "params": {}}
         {"method": "lint", "params": {"leaf": "l"}}
         {"method": "mend", "params": {"leaf": "l"}}

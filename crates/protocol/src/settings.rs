@@ -148,7 +148,7 @@ impl ModelParams {
     }
 }
 
-/// The settings of prompts and compactions: what [`ContextParams`] has, and `compaction`, `summarizer`, `journal` and `models`.
+/// The settings of prompts and compactions: what [`ContextParams`] has, and `compaction`, `summarizer`, `journal`, `models` and `ttl`.
 ///
 /// ```
 /// use threadkeep_protocol::ContextSettings;
@@ -174,6 +174,8 @@ pub struct ContextSettings {
     pub journal: Option<Off<JournalParams>>,
     /// What is known of models.
     pub models: Option<Vec<ModelParams>>,
+    /// After how many seconds without a new message a head expires; 0 for never (`false` in JSON).
+    pub ttl: Option<u64>,
 }
 
 /// How long requests stay in the journal.
@@ -223,6 +225,7 @@ impl ContextSettings {
             summarizer: Option<SummarizerName>,
             journal: Option<Off<JournalParams>>,
             models: Option<Vec<ModelParams>>,
+            ttl: Option<Plain<Value>>,
         }
         let mut given = match given {
             Value::Object(given) => given,
@@ -234,25 +237,33 @@ impl ContextSettings {
             return bad(format!("options.{name}"), *why);
         }
         let mut prompt = given.clone();
-        let beside: Map<String, Value> = ["compaction", "summarizer", "journal", "models"]
+        let beside: Map<String, Value> = ["compaction", "summarizer", "journal", "models", "ttl"]
             .iter()
             .filter_map(|name| prompt.shift_remove_entry(*name))
             .collect();
-        let Beside { compaction, summarizer, journal, models } =
+        let Beside { compaction, summarizer, journal, models, ttl } =
             read::options(&Value::Object(beside).to_string(), "options")?;
         let is_odd = |known: &ModelParams| known.token_ratio.is_some_and(|ratio| !(0.25..=4.0).contains(&ratio));
         if let Some(at) = models.iter().flatten().position(is_odd) {
             return bad(format!("options.models[{at}].tokenRatio"), "must be a number from 0.25 to 4");
         }
+        let ttl = match ttl {
+            None => None,
+            Some(Plain(Value::Bool(false))) => Some(0),
+            Some(Plain(value)) => match value.as_u64() {
+                Some(0) | None => return bad("options.ttl", "must be false or a whole number of seconds from 1"),
+                seconds => seconds,
+            },
+        };
         let context = context_params(Value::Object(prompt)).map_err(|mut error| {
             // It lists the options of a call.
             if error.why.starts_with("is not known") && error.argument.matches('.').count() == 1 {
                 let why = NOT_STORED.iter().fold(error.why, |why, (name, _)| why.replace(&format!(" {name},"), ""));
-                error.why = why + ", compaction, summarizer, journal, models";
+                error.why = why + ", compaction, summarizer, journal, models, ttl";
             }
             error
         })?;
-        Ok(Self { given, context, compaction, summarizer, journal, models })
+        Ok(Self { given, context, compaction, summarizer, journal, models, ttl })
     }
 
     /// These settings over those of a wider place: each option is taken whole from the narrowest place that has it.
@@ -267,6 +278,7 @@ impl ContextSettings {
             summarizer: self.summarizer.or(wider.summarizer),
             journal: self.journal.or(wider.journal),
             models: self.models.clone().or_else(|| wider.models.clone()),
+            ttl: self.ttl.or(wider.ttl),
         }
     }
 
@@ -379,6 +391,14 @@ mod tests {
     }
 
     #[test]
+    fn a_time_to_live_is_seconds_or_false_for_never() {
+        let wide = settings(r#"{"ttl": 60}"#);
+        assert_eq!((wide.ttl, settings("{}").over(&wide).ttl), (Some(60), Some(60)));
+        assert_eq!(settings(r#"{"ttl": false}"#).over(&wide).ttl, Some(0));
+        assert_eq!(settings(r#"{"ttl": 5}"#).over(&wide).ttl, Some(5));
+    }
+
+    #[test]
     fn what_is_wrong_is_named() {
         for (text, argument) in [
             (r#"{"pins": []}"#, "options.pins"),
@@ -389,13 +409,15 @@ mod tests {
             (r#"{"models": [{"name": "a"}, {"name": "b", "tokenRatio": 0}]}"#, "options.models[1].tokenRatio"),
             (r#"{"models": [{"maxContextTokens": 9}]}"#, "options.models[0].name"),
             (r#"{"memory": {"facts": -1}}"#, "options.memory.facts"),
+            (r#"{"ttl": 0}"#, "options.ttl"),
+            (r#"{"ttl": true}"#, "options.ttl"),
             ("[]", "options"),
         ] {
             assert_eq!(ContextSettings::read(text).unwrap_err().argument, argument, "{text}");
         }
         let why = ContextSettings::read(r#"{"polcy": "stable"}"#).unwrap_err().why;
         assert!(
-            why.ends_with("memory, tools, render, compaction, summarizer, journal, models") && !why.contains("pins"),
+            why.ends_with("memory, tools, render, compaction, summarizer, journal, models, ttl") && !why.contains("pins"),
             "{why}"
         );
     }

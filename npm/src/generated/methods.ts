@@ -93,6 +93,7 @@ export interface Methods {
     /** The head's name. */
     head: string;
   };
+  expire: object;
   lint: {
     /** The end of the chain; all transcripts without it. */
     leaf?: string;

@@ -1,6 +1,7 @@
 // The settings of a keep: how prompts are built and histories compacted where a call does not say.
 
 import * as check from "../check.js";
+import type { ThreadInfo } from "../generated/node.js";
 import type { Link } from "../link.js";
 import type { ContextSettings } from "../options.js";
 
@@ -49,6 +50,24 @@ export class Settings {
   async set(at: string | null, options: ContextSettings | null): Promise<void> {
     const settings = options === null ? null : (JSON.parse(check.optionsJson(options)) as object);
     await this.#link.callWith("prompts", "setContextOptions", { ...place(at), options: settings });
+  }
+
+  /**
+   * Removes the threads whose time to live is over, as {@link Thread.clear} does. The time is the setting `ttl`: a thread's own, else its
+   * transcript's, else the keep's. It counts from the time of the thread's newest node. Nothing calls this by itself.
+   *
+   * @returns the threads that were removed
+   * @throws ThreadkeepError the storage's codes; the threads that were removed until then stay removed
+   *
+   * @example
+   * ```ts
+   * await keep.settings.set(null, { ttl: 30 * 24 * 60 * 60 });
+   * await keep.settings.set("ann-42", { ttl: 60 * 60 });
+   * const gone = await keep.settings.expire(); // at the start of the program, or by a timer
+   * ```
+   */
+  async expire(): Promise<ThreadInfo[]> {
+    return this.#link.manage("expire");
   }
 }
 

@@ -75,10 +75,10 @@ impl<S: Store> Keep<S> {
                 let ids: HashSet<&MessageId> = ids.iter().filter_map(|id| tree.resolve(id)).collect();
                 let tops = collectable(tree, &|node| ids.contains(&node.id) || again(node), &needed);
                 made.set(tops.len());
-                tops
+                (!tops.is_empty()).then_some(tops)
             };
             let _writing = self.writing().await;
-            if self.remove(&transcript, &tops, None, Some(&marks)).await? > 0 {
+            if self.remove(&transcript, &tops, None, Some(&marks)).await?.is_some() {
                 deleted += made.get();
             }
         }

@@ -75,6 +75,7 @@ impl<S: Store> Keep<S> {
     pub async fn manage(&self, request: Request) -> Result<Response, KeepError> {
         match request {
             Request::Clear { head } => self.clear(&head).await.map(Response::Number),
+            Request::Expire => self.expire().await.map(Response::Heads),
             Request::DeleteBranch { node } => self.delete_branch(&node).await.map(Response::Number),
             Request::DeleteTranscript { transcript } => self.delete_transcript(&transcript).await.map(Response::Number),
             Request::Mend { leaf } => self.mend(&leaf).await.map(|node| Response::MaybeNode(node.map(Box::new))),

@@ -21,6 +21,7 @@ mod context;
 mod conversations;
 mod damage;
 mod epochs;
+mod expire;
 mod far_away;
 mod growth;
 mod growth_of_imports;
