@@ -94,6 +94,8 @@ export interface MessageExtensions {
   include_in_context?: boolean;
   /** Whether trimming must keep it. */
   pinned?: boolean;
+  /** How important it is, from 0 to 1; 0.5 without it. A budget drops the least important messages first. */
+  importance?: number;
   /** What sort of event it is. */
   kind?: MessageKind;
   /** Words to filter by. */

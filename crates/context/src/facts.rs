@@ -13,6 +13,7 @@ use crate::tokens::{Cost, Counter, cost};
 
 use super::item::History;
 use super::preview::{FOLDER, length, preview, with_content};
+use super::weigh::{UNSAID as UNSAID_IMPORTANCE, importance};
 use super::{Action, Item, Preview, Previews, Replacement, Selection, rule};
 
 /// The id that stands for "none given".
@@ -37,6 +38,8 @@ pub(super) enum Who {
 pub(super) struct Fact {
     pub who: Who,
     pub flags: u16,
+    /// How important it says that it is; see [`weigh`](super::weigh).
+    pub importance: u8,
     /// The calls in it, as a range of [`Facts::refs`].
     pub calls: (u32, u32),
     /// The calls that it answers, as a range of [`Facts::refs`].
@@ -166,7 +169,8 @@ impl Facts {
             let none = (self.refs.len() as u32, self.refs.len() as u32);
             let (who, chars, made, mark) = (Who::Other, 0, NONE, out);
             let (calls, answers, cost, short) = (none, none, before, NONE);
-            return Fact { who, flags: HIDDEN, calls, answers, before, cost, chars, made, mark, short };
+            let importance = UNSAID_IMPORTANCE;
+            return Fact { who, importance, flags: HIDDEN, calls, answers, before, cost, chars, made, mark, short };
         }
         let mut made = replaced.map(|other| other.message.clone());
         let mut mark = replaced.map(|other| (other.action, other.rule));
@@ -236,7 +240,8 @@ impl Facts {
             self.made.push(message);
             self.made.len() as u32 - 1
         });
-        Fact { who, flags, calls, answers, before, cost: after, chars, made, mark, short }
+        let importance = importance(stored);
+        Fact { who, flags, importance, calls, answers, before, cost: after, chars, made, mark, short }
     }
 
     /// Why the selection leaves a message out, if it does. A result is left out with its call, whatever it says itself.

@@ -57,6 +57,8 @@ pub struct Fit {
     pub(super) whole: u32,
     /// Groups in which previews stand for large results wherever they are, in order.
     pub(super) short: Vec<u32>,
+    /// Where the policy would have cut, if importance decided; else `None`.
+    pub(super) cut: Option<u32>,
 }
 
 impl Fit {
@@ -82,20 +84,21 @@ impl Fit {
             () if tokens => rule::OVER_MAX_TOKENS,
             () if messages => rule::OVER_MAX_MESSAGES,
             () if chars => rule::OVER_MAX_CHARS,
+            () if self.cut.is_some_and(|cut| group >= cut) => rule::LESS_IMPORTANT,
             () => rule::STABLE_CUT,
         }
     }
 }
 
 /// One of the three units.
-struct Unit {
+pub(super) struct Unit {
     /// Reads it from figures.
-    of: fn(&Figures) -> u64,
+    pub of: fn(&Figures) -> u64,
     /// About how much of it a request adds to an agent's history.
     growth: u64,
 }
 
-const UNITS: [Unit; 3] = [
+pub(super) const UNITS: [Unit; 3] = [
     Unit { of: |figures| figures.tokens, growth: 1_000 },
     Unit { of: |figures| figures.messages, growth: 4 },
     Unit { of: |figures| figures.chars, growth: 4_000 },
@@ -124,13 +127,13 @@ pub(super) fn token_step(limit: u64, frame: &Figures) -> u64 {
 
 /// Groups, with what all of them before each hold.
 #[derive(Default)]
-struct Summed {
-    groups: Vec<u32>,
-    sums: Vec<Figures>,
+pub(super) struct Summed {
+    pub groups: Vec<u32>,
+    pub sums: Vec<Figures>,
 }
 
 impl Summed {
-    fn new(mut groups: Vec<u32>, figures: &dyn Fn(u32) -> Figures) -> Self {
+    pub fn new(mut groups: Vec<u32>, figures: &dyn Fn(u32) -> Figures) -> Self {
         sort::sort(&mut groups);
         groups.dedup();
         let mut sums = vec![Figures::default()];
@@ -141,7 +144,7 @@ impl Summed {
         Self { groups, sums }
     }
 
-    fn has(&self, group: u32) -> bool {
+    pub fn has(&self, group: u32) -> bool {
         self.groups.binary_search(&group).is_ok()
     }
 
@@ -153,13 +156,15 @@ impl Summed {
 
 /// A fit in the making.
 pub(super) struct Fitting<'a> {
-    groups: &'a Groups,
-    plan: &'a Plan<'a>,
-    must: Summed,
+    pub groups: &'a Groups,
+    pub plan: &'a Plan<'a>,
+    pub must: Summed,
     /// Groups in which previews stand for large results wherever they are, with what that saves.
-    short: Summed,
-    pinned: Vec<u32>,
-    opens: bool,
+    pub short: Summed,
+    /// Groups that are out, wherever they are.
+    out: Summed,
+    pub pinned: Vec<u32>,
+    pub opens: bool,
 }
 
 impl<'a> Fitting<'a> {
@@ -176,19 +181,32 @@ impl<'a> Fitting<'a> {
             must.extend(groups.newest_user);
             must.extend(groups.open);
         }
-        if opens {
-            let first = must.iter().copied().filter(|group| !groups.list[*group as usize].system).min();
-            let opener = first.map_or(NONE, |group| groups.openers[group as usize]);
-            must.extend(Some(opener).filter(|opener| *opener != NONE));
-        }
-        let mut fitting = Self { groups, plan, must: Summed::default(), short: Summed::default(), pinned, opens };
+        let (out, none) = (Summed::default(), Summed::default());
+        let mut fitting = Self { groups, plan, must: Summed::default(), short: none, out, pinned, opens };
+        must.extend(fitting.opener_of(&must));
         fitting.set_must(must);
         fitting.shorten();
         fitting
     }
 
-    fn set_must(&mut self, must: Vec<u32>) {
+    pub(super) fn set_must(&mut self, must: Vec<u32>) {
         self.must = Summed::new(must, &|group| self.figures(group));
+    }
+
+    /// The user's message that must come along with the first of these groups, where prompts begin with one.
+    pub(super) fn opener_of(&self, must: &[u32]) -> Option<u32> {
+        let first = must.iter().copied().filter(|group| !self.groups.list[*group as usize].system).min();
+        first.filter(|_| self.opens).map(|first| self.groups.openers[first as usize]).filter(|opener| *opener != NONE)
+    }
+
+    /// Takes groups out, wherever they are.
+    pub(super) fn set_gone(&mut self, gone: Vec<u32>) {
+        self.out = Summed::new(gone, &|group| self.figures(group));
+    }
+
+    /// Whether a group is out, wherever it is.
+    pub(super) fn gone(&self, group: u32) -> bool {
+        self.out.has(group)
     }
 
     /// Says where previews stand for large results whatever else is kept: where what must stay does not fit otherwise; and, where not all fits whole,
@@ -225,19 +243,19 @@ impl<'a> Fitting<'a> {
         self.cost(self.end())
     }
 
-    fn end(&self) -> u32 {
+    pub(super) fn end(&self) -> u32 {
         self.groups.list.len() as u32
     }
 
     /// What a group holds, with previews where they stand anyway.
-    fn figures(&self, group: u32) -> Figures {
+    pub(super) fn figures(&self, group: u32) -> Figures {
         let figures = self.groups.figures(group);
         if self.short.has(group) { figures.minus(self.groups.saving(group)) } else { figures }
     }
 
     /// What all groups before `group` hold.
     fn before(&self, group: u32) -> Figures {
-        self.groups.sums[group as usize].minus(self.short.before(group))
+        self.groups.sums[group as usize].minus(self.short.before(group)).minus(self.out.before(group))
     }
 
     /// What all groups from `start` on hold.
@@ -246,7 +264,7 @@ impl<'a> Fitting<'a> {
     }
 
     /// What previews save from `start` to before `end`, beyond where they stand anyway.
-    fn saving(&self, start: u32, end: u32) -> Figures {
+    pub(super) fn saving(&self, start: u32, end: u32) -> Figures {
         if start >= end {
             return Figures::default();
         }
@@ -255,7 +273,7 @@ impl<'a> Fitting<'a> {
     }
 
     /// The user's message that must come along when the suffix begins at `start`.
-    fn opener(&self, start: u32) -> u32 {
+    pub(super) fn opener(&self, start: u32) -> u32 {
         if self.opens { self.groups.openers[start as usize] } else { NONE }
     }
 
@@ -329,6 +347,13 @@ impl<'a> Fitting<'a> {
             self.pinned.clear();
             (reach, start, whole) = self.start(&limits);
         }
+        if self.is_weighed(start) {
+            if self.plan.policy == Policy::Stable {
+                self.settle(&limits);
+                (reach, start, _) = self.start(&limits);
+            }
+            return self.weigh(limits, reach, start);
+        }
         let cost = self.cost(start).minus(self.saving(start, whole));
         let opener = self.opener(start);
         let mut before = self.must.groups;
@@ -351,6 +376,7 @@ impl<'a> Fitting<'a> {
             must: !self.plan.strict,
             whole,
             short: self.short.groups,
+            cut: None,
         }
     }
 }

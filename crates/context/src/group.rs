@@ -23,7 +23,7 @@ use super::facts::{
 use super::item::History;
 use super::pair::{Block, Out, Pairing, Slot};
 use super::preview::with_content;
-use super::{Action, Kinds, Mark, System, rule};
+use super::{Action, Kinds, Mark, System, rule, weigh};
 
 /// A message in its place in the prompt, or left out where it would have been.
 #[derive(Debug, Clone)]
@@ -100,6 +100,8 @@ pub(super) struct Group {
     pub opens: bool,
     /// Whether there are calls in it.
     pub calls: bool,
+    /// The most that one of its messages says, in hundredths; see [`weigh`](super::weigh).
+    pub importance: u8,
     /// How many messages were made for the groups before it.
     made: u32,
     /// The latest message of the history that stands in a group before it.
@@ -121,6 +123,8 @@ pub(super) struct Groups {
     pub long: Vec<u32>,
     /// The groups that are kept always for what they are: instructions, and what is marked as pinned.
     pub always: Vec<u32>,
+    /// The groups that are more or less important than usual.
+    pub uneven: Vec<u32>,
     /// For each group, the user's message before it that must come along so that a prompt can begin there; else [`NONE`].
     pub openers: Vec<u32>,
     pub made: Vec<Message>,
@@ -143,9 +147,14 @@ impl Groups {
         self.saved.truncate(group + 1);
         self.kinds.truncate(group + 1);
         self.openers.truncate(group);
-        for places in [&mut self.always, &mut self.long] {
+        for places in [&mut self.always, &mut self.long, &mut self.uneven] {
             places.truncate(places.partition_point(|place| (*place as usize) < group));
         }
+    }
+
+    /// Whether a group is more or less important than usual.
+    pub fn is_uneven(&self, group: u32) -> bool {
+        self.uneven.binary_search(&group).is_ok()
     }
 
     /// What a group saves when previews stand for its large results.
@@ -213,7 +222,8 @@ impl Grouping<'_, '_> {
                 let opens = facts[block.head as usize].who == Who::User;
                 let (system, made) = (self.system != System::Plain, groups.made.len() as u32);
                 let (pinned, calls, most) = (false, false, 0);
-                groups.list.push(Group { first, end: first, system, pinned, opens, calls, made, most });
+                let importance = weigh::UNSAID;
+                groups.list.push(Group { first, end: first, system, pinned, opens, calls, importance, made, most });
             }
             self.real(block.head, groups);
             self.results(at, groups);
@@ -322,6 +332,7 @@ impl Grouping<'_, '_> {
         let group = &mut groups.list[at as usize];
         group.system &= fact.who == Who::System;
         group.pinned |= fact.is(PINNED_FLAG);
+        group.importance = weigh::more(group.importance, fact.importance);
         groups.of[index as usize] = at;
         let mut entry = Entry {
             index,
@@ -553,6 +564,9 @@ fn sum(groups: &mut Groups, kept: usize, facts: &Facts) {
     for (at, group) in groups.list.iter().enumerate().skip(kept) {
         if group.system || group.pinned {
             groups.always.push(at as u32);
+        }
+        if !matches!(group.importance, weigh::UNSAID | weigh::USUAL) {
+            groups.uneven.push(at as u32);
         }
         // Instructions wait for what follows them to know who must open.
         if !group.system {

@@ -37,6 +37,7 @@ mod prompt;
 pub mod rule;
 mod select;
 pub mod tokens;
+mod weigh;
 mod what_if;
 
 pub use budget::{Budget, Figures, Limits, Policy};

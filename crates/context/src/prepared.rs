@@ -277,7 +277,10 @@ impl Prepared {
             () if this.system => rule::SYSTEM,
             () if fit.must && self.groups.newest_user == Some(group) => rule::NEWEST_USER,
             () if fit.must && self.groups.open == Some(group) => rule::OPEN_TOOL_GROUP,
-            () if fit.opener == group || group < fit.start => rule::OPENS_TURN,
+            () if fit.cut.is_some_and(|cut| group < cut) && fit.opener != group && self.groups.is_uneven(group) => {
+                rule::IMPORTANT
+            }
+            () if fit.opener == group || group < fit.cut.unwrap_or(fit.start) => rule::OPENS_TURN,
             () if fit.policy == super::Policy::Stable => rule::STABLE,
             () => rule::NEWEST,
         };

@@ -77,6 +77,10 @@ rules! {
     NEWEST = "newest", "among the newest that fit";
     /// Behind the cut of the stable policy.
     STABLE = "stable", "behind the cut of the stable policy";
+    /// Older than the cut of the policy, and kept for its importance.
+    IMPORTANT = "important", "more important than what the budget dropped";
+    /// Dropped although it is newer than the cut of the policy.
+    LESS_IMPORTANT = "less-important", "less important than what the budget kept";
     /// Older than what the limit of tokens leaves room for.
     OVER_MAX_TOKENS = "over-max-tokens", "older than what the token budget leaves room for";
     /// Older than what the limit of messages leaves room for.

@@ -8,6 +8,7 @@ mod fit;
 mod frame;
 mod groups;
 mod growth;
+mod importance;
 mod plain;
 mod properties;
 #[path = "../../../archive/tests/support/readers.rs"]

@@ -13,11 +13,11 @@ use crate::common::{check_rendered, check_sums};
 use crate::transcripts::{Choices, transcript, unpaired};
 
 /// How many transcripts each property is tried on: `THREADKEEP_CASES`, or a few hundred.
-fn cases() -> u32 {
+pub(crate) fn cases() -> u32 {
     std::env::var("THREADKEEP_CASES").ok().and_then(|cases| cases.parse().ok()).unwrap_or(300)
 }
 
-fn bytes() -> impl Strategy<Value = Vec<u8>> {
+pub(crate) fn bytes() -> impl Strategy<Value = Vec<u8>> {
     prop::collection::vec(any::<u8>(), 0..300)
 }
 
@@ -30,7 +30,7 @@ fn limit(choice: u8, all: u64) -> Option<u64> {
 }
 
 /// Options from bytes, with limits in proportion to the history.
-fn options(history: &[Message], choices: [u8; 6]) -> Options {
+pub(crate) fn options(history: &[Message], choices: [u8; 6]) -> Options {
     let all: u64 = history.iter().map(|m| u64::from(cost(m, Provider::default(), &Estimate).total())).sum();
     Options {
         provider: Provider::ALL[usize::from(choices[4]) % 5],
@@ -70,12 +70,12 @@ fn newest_user(history: &[Message]) -> Option<usize> {
     history.iter().rposition(speaks)
 }
 
-fn kept(context: &Context) -> Vec<usize> {
+pub(crate) fn kept(context: &Context) -> Vec<usize> {
     let in_prompt = context.ledger.iter().filter(|line| line.tokens_after > 0);
     in_prompt.filter(|line| line.tokens_before > 0).map(|line| line.index).collect()
 }
 
-fn check(history: &[Message], options: &Options, context: &Context) {
+pub(crate) fn check(history: &[Message], options: &Options, context: &Context) {
     check_sums(context);
     let messages = || context.messages.iter().map(|message| &**message);
     if let Some(wrong) = unpaired(messages()) {
