@@ -47,7 +47,8 @@ impl<S: Store> Keep<S> {
     pub async fn stored(&self, name: &str, start: u32, end: u32) -> Result<Vec<Stored>, KeepError> {
         let found = self.at_head(name, |tree, leaf| {
             let mut chain = Chain::new(tree, leaf)?;
-            chain.lay(tree, None, &[])?;
+            let (pins, _) = chain.pins(tree, &[]);
+            chain.lay(tree, None, &pins)?;
             let laid = &chain.laid;
             let mut all = Vec::new();
             let mut index = 0;

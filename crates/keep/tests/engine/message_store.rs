@@ -226,6 +226,18 @@ fn a_stored_message_has_id_index_timestamp_tokens_and_tags() {
 }
 
 #[test]
+fn a_pinned_node_that_a_checkpoint_covers_is_stored_as_not_covered() {
+    run(async {
+        let keep = talked().await;
+        let pinned = keep.stored("chat", 3, 4).await.unwrap().remove(0).node;
+        keep.pin_node(&pinned, true).await.unwrap();
+        keep.compact("chat", &estimated(), &Extractive).await.unwrap();
+        let stored = keep.stored("chat", 2, 5).await.unwrap();
+        assert_eq!(stored.iter().map(|stored| stored.covered.is_some()).collect::<Vec<_>>(), [true, false, true]);
+    });
+}
+
+#[test]
 fn a_covered_message_names_the_range_and_the_checkpoint_that_stands_for_it() {
     run(async {
         let keep = talked().await;
