@@ -7,7 +7,7 @@ import { Threadkeep, assistant, many, rejects, texts, user } from "./support/exp
 import { inChild } from "./support/installed.mjs";
 import { startProxy } from "./support/proxy.mjs";
 import { PASSWORD, startPostgres } from "./support/servers.mjs";
-import { bytes, change, contract, exampleOf, lostAnswers, postgresSetup, postgresStore, skew, story, wholeScans } from "./support/stores.mjs";
+import { bytes, change, compareThreads, contract, exampleOf, fillThreads, lostAnswers, postgresSetup, postgresStore, skew, story, wholeScans } from "./support/stores.mjs";
 
 let server;
 let admin;
@@ -115,6 +115,18 @@ test("people can read their messages in SQL", async () => {
   // What was deleted is gone from here too.
   await keep.at("q").deleteBranch();
   assert.deepEqual(await sql(`SELECT 1 FROM ${schema}.messages WHERE node_id = 'q'`), []);
+  await keep.close();
+});
+
+test("a view in SQL shows each thread, as the thread's stored messages are", { timeout: 60_000 }, async () => {
+  const { open, schema } = place();
+  const keep = await Threadkeep.open({ storage: await open() });
+  await fillThreads(keep);
+  // One that a schema of an earlier release lacks is made by the option.
+  await sql(`DROP VIEW ${schema}.threads`);
+  await (await open({ views: true })).close();
+  const columns = "context, index, id, role, text, tokens, compacted, range";
+  await compareThreads(keep, await sql(`SELECT ${columns} FROM ${schema}.threads ORDER BY context COLLATE "C", index`));
   await keep.close();
 });
 

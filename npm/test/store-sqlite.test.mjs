@@ -10,7 +10,7 @@ import { fileURLToPath } from "node:url";
 import Database from "better-sqlite3";
 import { Threadkeep, many, rejects, user } from "./support/expect.mjs";
 import { inChild, project } from "./support/installed.mjs";
-import { bytes, change, contract, exampleOf, skew, sqliteStore, story, wholeScans } from "./support/stores.mjs";
+import { bytes, change, compareThreads, contract, exampleOf, fillThreads, skew, sqliteStore, story, wholeScans } from "./support/stores.mjs";
 
 const folder = await mkdtemp(join(tmpdir(), "threadkeep-sqlite-"));
 after(() => rm(folder, { recursive: true, force: true }));
@@ -42,6 +42,30 @@ test("conditions and scans hold between two connections", { timeout: 120_000 }, 
 test("a whole keep's story", { timeout: 120_000 }, async () => {
   const path = file();
   await story(() => sqliteStore({ path }));
+});
+
+test("a view in SQL shows each thread, as the thread's stored messages are", { timeout: 60_000 }, async () => {
+  const path = file();
+  const storage = await sqliteStore({ path, table: "chats", views: true });
+  const keep = await Threadkeep.open({ storage });
+  await fillThreads(keep);
+  const database = new Database(path, { readonly: true });
+  const select = (scope) =>
+    database
+      .prepare('SELECT context, "index", id, role, text, tokens, compacted, range FROM chats_threads WHERE scope = ? ORDER BY context, "index"')
+      .all(scope)
+      .map(({ compacted, range, ...row }) => ({ ...row, compacted: compacted === 1, range: JSON.parse(range) }));
+  await compareThreads(keep, select(""));
+  await keep.close();
+  // Opened again, the view stays; a scope's rows have its name.
+  const ann = await Threadkeep.open({ storage: await sqliteStore({ path, table: "chats", views: true }), scope: "ann" });
+  await ann.thread("mine").append([user("hello")]);
+  assert.deepEqual(
+    select("ann").map(({ context, index, text }) => [context, index, text]),
+    [["mine", 0, "hello"]],
+  );
+  await ann.close();
+  database.close();
 });
 
 test("several keeps lie in one file", async () => {

@@ -8,6 +8,7 @@
 // does one with very many keys, for which locks would run out. Locks are the scope's own: scopes never wait for each other.
 
 import { VERSION, migration, tables, tokensByTime } from "./postgres-tables.js";
+import { threads } from "./postgres-views.js";
 
 export { VERSION };
 
@@ -44,6 +45,7 @@ ${writing(s, literal)}
 ${reading(s)}
 ${acrossScopes(s, literal)}
 ${messages(s)}
+${threads(s)}
 COMMIT;
 `;
 }
@@ -232,5 +234,6 @@ export function statements(schema: string) {
     parts: `SELECT ${s}.parts()::text`,
     scopes: `SELECT ${s}.scopes($1::regclass, $2, $3)`,
     prune: `SELECT ${s}.prune()`,
+    views: threads(s),
   };
 }

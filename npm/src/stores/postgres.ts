@@ -47,6 +47,8 @@ export interface PostgresStoreOptions {
    * version 1, and not afterwards.
    */
   partitions?: number;
+  /** Makes the view `threads` when the store opens. A new schema has it anyway; one of an earlier release gets it so, by its owner. */
+  views?: boolean;
   /** Whether statements are kept prepared on the server, `true` without it. `false` for poolers that cannot, such as old PgBouncers. */
   prepare?: boolean;
   /** For how many milliseconds a broken connection is tried again before an error says `transient`; 10,000 without it. */
@@ -85,11 +87,12 @@ export async function postgresStore(options: PostgresStoreOptions): Promise<Post
     pool: postgresPool,
     schema: schemaName,
     partitions: partitionCount,
+    views: check.flag,
     prepare: check.flag,
     retryTimeout: milliseconds,
     onWarning: check.callback,
   }) as PostgresStoreOptions;
-  const { connectionString, pool, schema = "threadkeep", partitions = PARTITIONS, prepare = true, retryTimeout = 10_000 } = checked;
+  const { connectionString, pool, schema = "threadkeep", partitions = PARTITIONS, views = false, prepare = true, retryTimeout = 10_000 } = checked;
   if ((connectionString === undefined) === (pool === undefined)) throw badArgument("options", "must have either `connectionString` or `pool`");
   const own = connectionString === undefined ? undefined : await connectTo(connectionString);
   const place = own ?? (pool as PostgresPool);
@@ -98,6 +101,7 @@ export async function postgresStore(options: PostgresStoreOptions): Promise<Post
     const [{ durability, warnings }] = await Promise.all([examine(place), make(place, schema, partitions)]);
     const warn = checked.onWarning ?? (({ message }) => console.warn(`threadkeep/postgres: ${message}`));
     for (const warning of warnings) warn(warning);
+    if (views) await place.query({ text: statements(schema).views });
     const server = new PostgresServer(place, schema, prepare, retryTimeout, async () => own?.end());
     server.prune();
     return new PostgresPlace(server, durability);

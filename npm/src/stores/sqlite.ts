@@ -8,6 +8,7 @@ import type { SqliteDatabase } from "./sqlite-database.js";
 import { loadSqlite } from "./sqlite-load.js";
 import { isBusy, sqliteTrouble } from "./sqlite-errors.js";
 import { create, only, prepare, type Statements } from "./sqlite-layout.js";
+import { createViews } from "./sqlite-views.js";
 import { fastestCrc32 } from "./log/crc.js";
 import { pause as nextTurn } from "./log/folder.js";
 import { Conflict, Patience, closedError, milliseconds, trouble } from "./trouble.js";
@@ -22,6 +23,8 @@ export interface SqliteStoreOptions {
   database?: SqliteDatabase;
   /** The name of the table, `threadkeep` without it. Several keeps can lie in one file under names of their own. */
   table?: string;
+  /** Makes the view `<table>_threads`, which shows the messages of each thread to people who read the file with SQL. It needs SQLite 3.35. */
+  views?: boolean;
   /** For how many milliseconds a busy database is tried again before an error says `transient`; 10,000 without it. */
   busyTimeout?: number;
 }
@@ -55,16 +58,19 @@ export async function sqliteStore(options: SqliteStoreOptions): Promise<StoreAda
     path: filePath,
     database: sqliteDatabase,
     table: tableName,
+    views: check.flag,
     busyTimeout: milliseconds,
   }) as SqliteStoreOptions;
-  const { path, database, table = "threadkeep", busyTimeout = 10_000 } = checked;
+  const { path, database, table = "threadkeep", views = false, busyTimeout = 10_000 } = checked;
   if ((path === undefined) === (database === undefined)) throw badArgument("options", "must have either `path` or `database`");
   const patience = new Patience(busyTimeout, 1, LONGEST);
   const crc32 = await fastestCrc32();
   const opened = database ?? (await openFile(path ?? ""));
   for (;;) {
     try {
-      return new SqliteStore(opened, table, busyTimeout, database === undefined, crc32);
+      const store = new SqliteStore(opened, table, busyTimeout, database === undefined, crc32);
+      if (views) createViews(opened, table);
+      return store;
     } catch (error) {
       if (isBusy(error) && (await patience.wait())) continue;
       if (database === undefined) opened.close();

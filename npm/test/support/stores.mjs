@@ -180,3 +180,43 @@ export async function lostAnswers(store, proxy) {
   proxy.loseAnswer();
   assert.equal((await store.scan({ start: "lost/0", end: "lost/9~", reverse: false })).length, 10);
 }
+
+/** Fills a keep with threads as a view in SQL shows them: forks, pins, calls, deletions, a compaction, hidden messages, several pages. */
+export async function fillThreads(keep) {
+  const call = { id: "c1", type: "function", function: { name: "f", arguments: '{"a":1}' } };
+  const main = keep.thread("main");
+  await main.append([{ role: "system", content: "Be brief." }, ...turns(20)]);
+  await main.append([
+    { role: "user", content: "look at this", pinned: true },
+    { role: "assistant", content: null, tool_calls: [call] },
+    { role: "tool", tool_call_id: "c1", content: [{ type: "text", text: "two" }, { type: "image", url: "x" }, { type: "text", text: "parts" }] },
+    { role: "assistant", content: "odd: \u0000 and \\u0000 and \\\u0000, ü 漢 and\na line" },
+    { role: "assistant", content: "for people", include_in_context: false },
+  ]);
+  for (let at = 0; at < 110; at += 1) await main.append([user(`single ${at}, ${FILLER}`)]);
+  await main.fork("early", { atIndex: 10 });
+  await keep.thread("early").append([user("elsewhere")]);
+  const [, , pinned] = await keep.chain((await main.head()).id);
+  await keep.at(pinned.id).pin();
+  await main.compact({ keepTurns: 3 });
+  await main.append(turns(2));
+  await main.fork("late");
+  const asked = await keep.receive({ messageId: "q%/", content: "why?" });
+  await keep.extend(asked.id, [assistant("because"), user("really?")]);
+  await keep.thread("replies").moveTo("q%/");
+  await keep.thread("gone").append([user("to be cleared")]);
+  await keep.thread("gone").clear();
+}
+
+/** Compares the rows of the view with what the threads say. `columns` are those of the seven after `context`. */
+export async function compareThreads(keep, rows) {
+  const said = (content) => (Array.isArray(content) ? content.flatMap(({ text }) => text ?? []).join("\n") : (content ?? ""));
+  const lossy = (text) => text.replaceAll("\u0000", "\ufffd");
+  const expected = [];
+  for (const { name } of (await keep.threads()).sort((a, b) => (a.name < b.name ? -1 : 1)))
+    for (const { index, id, message, tokens, compacted, compactedRange } of await keep.thread(name).stored())
+      expected.push({ context: name, index, id, role: message.role, text: lossy(said(message.content)), tokens, compacted, range: compactedRange ?? null });
+  assert.ok(expected.filter(({ compacted }) => compacted).length > 100, "some are compacted");
+  assert.equal(expected.find(({ text }) => text === "look at this").compacted, false);
+  assert.deepEqual(rows, expected);
+}
