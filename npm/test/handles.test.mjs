@@ -29,6 +29,31 @@ test("the message store has its seven methods, and no other", async () => {
   await keep.close();
 });
 
+test("undo names the change, and the history of a message has its versions", async () => {
+  const keep = await memory();
+  const thread = keep.thread("main");
+  const [first, second] = await thread.append([user("one"), user("two")]);
+  const [edited] = await thread.append([user("two, edited")], { after: first.id });
+  const versions = await keep.at(second.id).history();
+  assert.deepEqual(
+    versions.map(({ id, messages }) => [id, ...texts(messages)]),
+    [
+      [second.id, "two"],
+      [edited.id, "two, edited"],
+    ],
+  );
+  assert.ok(versions.every(({ createdAt }) => Math.abs(createdAt - Date.now()) < 600_000));
+  const undone = await thread.undo();
+  assert.deepEqual(undone, { change: "edit", from: edited.id, node: second.id, messages: 1 });
+  assert.deepEqual(texts(await thread.messages()), ["one", "two"]);
+  assert.equal((await thread.undo()).change, "append");
+  assert.equal(await thread.undo(), null);
+  assert.equal(await thread.count(), 0);
+  await thread.moveTo(undone.from);
+  assert.deepEqual(texts(await thread.messages()), ["one", "two, edited"]);
+  await keep.close();
+});
+
 test("the messages of a thread: all, from an index, up to one, between two", async () => {
   const keep = await memory();
   const thread = keep.thread("main");

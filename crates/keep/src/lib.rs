@@ -69,6 +69,7 @@ mod settings;
 mod simulate;
 pub mod traces;
 mod turns;
+mod undo;
 mod variants;
 mod views;
 mod what_if;

@@ -8,6 +8,8 @@ use threadkeep_core::node::{Labels, Origin};
 use threadkeep_core::transcript::Info;
 use threadkeep_core::{Message, MessageId, TranscriptId};
 
+use crate::Undone;
+
 /// One answer.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "type", content = "data", rename_all = "camelCase")]
@@ -42,6 +44,8 @@ pub enum Response {
     Memory(Value),
     /// Counts and sizes.
     Stats(Stats),
+    /// The change that was undone; `null` if there was nothing to undo.
+    Undone(Option<Undone>),
     /// What an import did.
     Import(Box<ImportReport>),
 }
@@ -404,6 +408,7 @@ mod tests {
     use threadkeep_core::{Message, MessageId, Node};
 
     use super::*;
+    use crate::Change;
 
     #[test]
     fn what_is_written_is_read() {
@@ -453,6 +458,8 @@ mod tests {
             Response::Number(7),
             Response::MaybeNode(None),
             Response::Nodes(vec![]),
+            Response::Undone(None),
+            Response::Undone(Some(Undone { change: Change::Edit, from: id.clone(), node: id.clone(), messages: 2 })),
             Response::Transcripts(vec![TranscriptInfo { id: id.clone(), info: info.clone() }]),
             Response::Stats(Stats {
                 nodes: 5,

@@ -170,6 +170,16 @@ pub enum Request {
         /// The head's name.
         head: String,
     },
+    /// Moves a head back to where it was before its last change. → [`Response::Undone`]
+    Undo {
+        /// The head's name.
+        head: String,
+    },
+    /// The versions of an edited message, oldest first. → [`Response::Nodes`]
+    History {
+        /// The node of one of them, or an alias of it.
+        id: MessageId,
+    },
     /// Removes a head and the nodes that only it leads to, for good. → [`Response::Number`] of removed messages
     Clear {
         /// The head's name.
@@ -281,6 +291,8 @@ mod tests {
         {"method": "append", "params": {"head": "c", "messages": [], "after": "n", "expect": "m"}}
         {"method": "getRange", "params": {"head": "c", "start": 0, "end": 4294967295}}
         {"method": "getCount", "params": {"head": "c"}}
+        {"method": "undo", "params": {"head": "c"}}
+        {"method": "history", "params": {"id": "n"}}
         {"method": "clear", "params": {"head": "c"}}
         {"method": "expire"}
         {"method": "lint", "params": {}}

@@ -51,6 +51,8 @@ pub(crate) fn files() -> Vec<File> {
                 answer::<core::Origin>(),
                 answer::<protocol::NodeInfo>(),
                 answer::<protocol::HeadInfo>(),
+                answer::<protocol::Change>(),
+                answer::<protocol::Undone>(),
                 answer::<protocol::TranscriptInfo>(),
                 answer::<protocol::Fork>(),
                 answer::<protocol::Row>(),

@@ -89,6 +89,14 @@ export interface Methods {
     /** The head's name. */
     head: string;
   };
+  undo: {
+    /** The head's name. */
+    head: string;
+  };
+  history: {
+    /** The node of one of them, or an alias of it. */
+    id: string;
+  };
   clear: {
     /** The head's name. */
     head: string;

@@ -61,6 +61,21 @@ export interface ThreadInfo {
   node: string;
 }
 
+/** What a head's last change was. */
+export type ThreadChange = "append" | "edit" | "move";
+
+/** The last change of a head, which was undone. */
+export interface Undone {
+  /** What the change was. */
+  change: ThreadChange;
+  /** The node at which the head pointed. Moving it there brings the change back. */
+  from: string;
+  /** The node at which it points now. */
+  node: string;
+  /** How many messages are not in its chain any more. */
+  messages: number;
+}
+
 /** A transcript, as lists show it. */
 export interface TranscriptInfo {
   /** Its id, which is its root's. */

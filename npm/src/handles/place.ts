@@ -127,6 +127,22 @@ export class Place extends Chain {
   }
 
   /**
+   * The versions of an edited message, oldest first: this node and those that took its place in other branches, with their times. A message
+   * that was not edited has one.
+   *
+   * @throws ThreadkeepError `missing-node`
+   *
+   * @example
+   * ```ts
+   * const versions = await keep.at(node.id).history();
+   * for (const { createdAt, messages } of versions) console.log(createdAt, messages[0]?.content);
+   * ```
+   */
+  async history(): Promise<NodeInfo[]> {
+    return this.#link.manage("history", { id: this.id });
+  }
+
+  /**
    * Deletes the node and all that follows it, for good.
    *
    * @returns how many messages were removed

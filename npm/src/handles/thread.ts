@@ -5,6 +5,7 @@ import type { Link } from "../link.js";
 import { cutIn, told, type NodeInfo } from "../lost.js";
 import { APPEND, FORK, RANGE, RECENT, type ForkOptions, type MessageRange } from "../options.js";
 import type { AppendOptions, RecentOptions } from "../generated/request.js";
+import type { Undone } from "../generated/node.js";
 import type { CompactionStrategy, StoredMessage } from "../generated/compaction.js";
 import type { Message, MessageInput } from "../message.js";
 import { Chain } from "./chain.js";
@@ -52,6 +53,22 @@ export class Thread extends Chain {
    */
   async moveTo(nodeId: string): Promise<NodeInfo> {
     return this.#link.call("setHead", { head: this.name, node: check.id(nodeId, "nodeId") });
+  }
+
+  /**
+   * Moves the head back to where it was before its last append, edit or move, and says what that change was. Another `undo` goes one change
+   * further. `null` says that there is nothing to undo. Nothing is removed: {@link moveTo} `from` brings the messages back. A deletion is for good.
+   *
+   * @throws ThreadkeepError `missing-thread`
+   *
+   * @example
+   * ```ts
+   * const undone = await keep.thread("ann-42").undo();
+   * if (undone) await keep.thread("ann-42").moveTo(undone.from); // redo
+   * ```
+   */
+  async undo(): Promise<Undone | null> {
+    return this.#link.manage("undo", { head: this.name });
   }
 
   /**

@@ -68,12 +68,14 @@ impl<S: Store> Keep<S> {
         })
     }
 
-    /// Answers a request that deletes or mends. One of [`Keep::talk`] is a bad request here.
+    /// Answers a request that deletes, mends, undoes or looks at what was undone. One of [`Keep::talk`] is a bad request here.
     ///
     /// # Errors
     /// [`KeepError`]; nothing was stored then.
     pub async fn manage(&self, request: Request) -> Result<Response, KeepError> {
         match request {
+            Request::Undo { head } => self.undo(&head).await.map(Response::Undone),
+            Request::History { id } => self.history(&id).await.map(Response::Nodes),
             Request::Clear { head } => self.clear(&head).await.map(Response::Number),
             Request::Expire => self.expire().await.map(Response::Heads),
             Request::DeleteBranch { node } => self.delete_branch(&node).await.map(Response::Number),

@@ -54,6 +54,7 @@ mod spending;
 mod store_surface;
 mod summarisers;
 mod two_writers;
+mod undo;
 mod unified_log;
 mod what_if;
 
