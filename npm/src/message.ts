@@ -132,6 +132,8 @@ export interface ToolMessage extends MessageExtensions {
   name?: string | null;
   /** Whether it reports a failure. */
   is_error?: boolean;
+  /** How long the tool ran, in milliseconds. Agents store it, and imports of sessions that tell it; no prompt has it. */
+  duration?: number;
 }
 
 /**

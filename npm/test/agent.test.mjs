@@ -11,6 +11,19 @@ import { until } from "./support/until.mjs";
 const kinds = (events) => events.map(({ type }) => type);
 const never = () => new Promise(() => {});
 
+test("how long a tool ran is stored with its result and told, and no prompt has it", async () => {
+  const tools = { slow: { execute: () => new Promise((resolve) => setTimeout(resolve, 60, "done")) } };
+  const { keep, agent, model } = await setUp([calls(["x", "slow", {}]), "three"], { tools });
+  const turn = agent.send("how long?");
+  const events = await all(turn);
+  const { duration } = events.find(({ type }) => type === "called");
+  assert.ok(duration >= 50 && duration < 60_000, `${duration}`);
+  const result = (await keep.node((await turn).node)).messages.find(({ role }) => role === "tool");
+  assert.equal(result.duration, duration);
+  assert.ok(!JSON.stringify(model.requests[1].payload).includes("duration"));
+  await keep.close();
+});
+
 test("the event said has the usage of each request, and ended their sum", async () => {
   const usage = { promptTokens: 20, completionTokens: 9, cachedTokens: 4, cacheWriteTokens: 3, reasoningTokens: 2 };
   const asks = { message: { content: null, tool_calls: [{ id: "x", function: { name: "add", arguments: '{"a":1,"b":2}' } }] }, usage };

@@ -6,6 +6,7 @@ use std::collections::HashMap;
 
 use serde_json::{Map, Value};
 use threadkeep_core::json::own_text;
+use threadkeep_core::message::DURATION;
 use threadkeep_core::{Content, Message, Part, Role, ToolCall};
 
 use super::raw::{says_nothing, text_of};
@@ -227,6 +228,15 @@ impl Blocks {
             ("is_error", is_error.into()),
         ];
         self.result(fields.into_iter().map(|(name, value)| (name.to_owned(), value)).collect());
+    }
+
+    /// How long the tool ran of this call's result, or of the last one, in milliseconds. Gives whether there is that result.
+    pub fn took(&mut self, id: Option<&str>, millis: u64) -> bool {
+        let is_it = |message: &&mut Message| {
+            message.role == Role::Tool && (id.is_none() || message.tool_call_id.as_deref() == id)
+        };
+        let found = self.done.iter_mut().rev().find(is_it);
+        found.map(|result| result.extra.insert(DURATION.to_owned(), millis.into())).is_some()
     }
 
     /// Adds a whole message.

@@ -269,6 +269,9 @@ crate::in_typescript!(Message, "Message");
 /// and 128 are as many as are read.
 pub const DEEPEST: usize = 100;
 
+/// The field of a tool's result that says how long the tool ran, in milliseconds. It is in [`Message::extra`] and in no prompt.
+pub const DURATION: &str = "duration";
+
 /// The code of the failure that [`Message::stand_in`] records.
 pub const STAND_IN: &str = "UNREADABLE";
 

@@ -120,6 +120,10 @@ pub enum AgentEvent {
         result: String,
         /// Whether it failed.
         is_error: bool,
+        /// How long the tool ran, in milliseconds; left out if it was not called.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        #[cfg_attr(feature = "ts", ts(optional))]
+        duration: Option<u64>,
     },
     /// The history is being compacted.
     Compacting {

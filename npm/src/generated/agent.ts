@@ -125,6 +125,8 @@ export type AgentEvent =
       result: string;
       /** Whether it failed. */
       isError: boolean;
+      /** How long the tool ran, in milliseconds; left out if it was not called. */
+      duration?: number;
     }
   | {
       type: "compacting";

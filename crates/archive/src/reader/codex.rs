@@ -47,6 +47,8 @@ pub(super) struct Lines {
     model: Option<String>,
     /// Names of tools by the ids of their calls.
     names: HashMap<String, String>,
+    /// How long tools ran whose results have not come yet, in milliseconds, by the ids of their calls.
+    took: HashMap<String, u64>,
     /// Calls that came without an id and wait for their results: made-up ids and names.
     waiting: VecDeque<(String, String)>,
     /// Summaries: places of drafts, and the places of the first and the last node that each stands for.
@@ -116,6 +118,18 @@ impl Lines {
                 let model = self.open.as_mut().filter(|open| open.side == Side::Model);
                 if let (Some(usage), Some(open)) = (usage, model) {
                     open.rest.insert("usage".to_owned(), usage);
+                }
+            }
+            ("event_msg", "exec_command_end" | "mcp_tool_call_end") => {
+                self.left_out.count(kind);
+                let took = payload.get("duration").and_then(|took| {
+                    Some(took.get("secs")?.as_f64()? * 1000.0 + took.get("nanos")?.as_f64()? / 1_000_000.0)
+                });
+                if let (Some(id), Some(took)) = (text_of(&payload, "call_id"), took) {
+                    let took = took.round() as u64;
+                    if !self.open.as_mut().is_some_and(|open| open.blocks.took(Some(id), took)) {
+                        self.took.insert(id.to_owned(), took);
+                    }
                 }
             }
             ("event_msg", "thread_name_updated") => {
@@ -197,7 +211,12 @@ impl Lines {
             }
             _ => {}
         }
+        let id = text_of(&item, "call_id").filter(|_| side == Side::Tool).map(str::to_owned);
+        let took = id.as_ref().and_then(|id| self.took.remove(id).or_else(|| seconds(item.get("output")?)));
         items::add(item, &mut open.blocks);
+        if let Some(took) = took {
+            open.blocks.took(id.as_deref(), took);
+        }
     }
 
     /// Pairs calls and results: by their ids, else in order.
@@ -404,6 +423,18 @@ fn sealed(history: &Value) -> usize {
     let parts =
         |item: &Value| item.get("content").and_then(Value::as_array).is_some_and(|parts| parts.iter().any(says));
     history.as_array().into_iter().flatten().filter(|item| says(item) || parts(item)).count()
+}
+
+/// How long a command ran, as its output says in words for the model, in milliseconds.
+fn seconds(output: &Value) -> Option<u64> {
+    let text = output.as_str().or_else(|| output.get("content")?.as_str())?;
+    let seconds = if text.starts_with('{') && text.contains("duration_seconds") {
+        serde_json::from_str::<Value>(text).ok()?.get("metadata")?.get("duration_seconds")?.as_f64()?
+    } else {
+        let line = text.lines().take(5).find_map(|line| line.strip_prefix("Wall time: ")?.strip_suffix(" seconds"));
+        line?.parse().ok()?
+    };
+    Some((seconds * 1000.0).round() as u64)
 }
 
 /// Whether the program wrote a text in the user's name.

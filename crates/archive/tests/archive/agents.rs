@@ -1,7 +1,8 @@
 //! Sessions of agents, and role play: lines that make one conversation.
 
+use serde_json::Value;
 use threadkeep_archive::Code;
-use threadkeep_core::{Kind, MessageId};
+use threadkeep_core::{Kind, MessageId, Role};
 
 use crate::common::{check, extra, fixture, outline, read};
 
@@ -164,4 +165,60 @@ fn sillytavern_swipes_are_branches() {
     assert!(chat.nodes().any(
         |placed| placed.node.messages.iter().any(|m| m.text() == "South!") && swiped.get(&placed.node.id).is_some()
     ));
+}
+
+/// The durations of a conversation's tool results, in milliseconds.
+fn durations(outcome: &crate::common::Outcome) -> Vec<Option<u64>> {
+    let boat = outcome.only();
+    let messages = boat.nodes().flat_map(|placed| &placed.node.messages);
+    let results = messages.filter(|message| message.role == Role::Tool);
+    results.map(|result| result.extra.get("duration").and_then(Value::as_u64)).collect()
+}
+
+#[test]
+fn how_long_a_tool_ran_comes_from_codex_events_and_outputs() {
+    let lines = [
+        r#"{"type":"session_meta","payload":{"id":"took"}}"#,
+        r#"{"type":"response_item","payload":{"type":"message","role":"user","content":"Time them."}}"#,
+        r#"{"type":"response_item","payload":{"type":"function_call","name":"shell","arguments":"{}","call_id":"a"}}"#,
+        r#"{"type":"response_item","payload":{"type":"function_call","name":"mcp","arguments":"{}","call_id":"b"}}"#,
+        r#"{"type":"response_item","payload":{"type":"function_call","name":"shell","arguments":"{}","call_id":"c"}}"#,
+        r#"{"type":"response_item","payload":{"type":"function_call","name":"exec","arguments":"{}","call_id":"d"}}"#,
+        r#"{"type":"response_item","payload":{"type":"function_call","name":"plan","arguments":"{}","call_id":"e"}}"#,
+        r#"{"type":"event_msg","payload":{"type":"exec_command_end","call_id":"a","duration":{"secs":1,"nanos":250000000}}}"#,
+        r#"{"type":"response_item","payload":{"type":"function_call_output","call_id":"a","output":"one"}}"#,
+        r#"{"type":"response_item","payload":{"type":"function_call_output","call_id":"b","output":"two"}}"#,
+        // The event may come after the result.
+        r#"{"type":"event_msg","payload":{"type":"mcp_tool_call_end","call_id":"b","duration":{"secs":0,"nanos":7000000}}}"#,
+        r#"{"type":"response_item","payload":{"type":"function_call_output","call_id":"c","output":"{\"output\":\"x\",\"metadata\":{\"exit_code\":0,\"duration_seconds\":0.4}}"}}"#,
+        r#"{"type":"response_item","payload":{"type":"function_call_output","call_id":"d","output":"Exit code: 0\nWall time: 2.5 seconds\nOutput:\ny"}}"#,
+        r#"{"type":"response_item","payload":{"type":"function_call_output","call_id":"e","output":"Wall time: some seconds"}}"#,
+    ];
+    let outcome = read("rollout.jsonl", lines.join("\n").as_bytes());
+    assert_eq!(durations(&outcome), [Some(1250), Some(7), Some(400), Some(2500), None]);
+}
+
+#[test]
+fn how_long_a_tool_ran_comes_from_claude_codes_copies_of_results() {
+    let took = [
+        r#"{"durationMs":339}"#,
+        r#"{"totalDurationMs":4000,"content":[]}"#,
+        r#"{"durationSeconds":1.5}"#,
+        r#""text""#,
+    ];
+    let line = |at: usize, copy: &str| {
+        let (call, above) = (format!("c{at}"), if at == 0 { "null".to_owned() } else { format!("\"r{}\"", at - 1) });
+        [
+            format!(
+                r#"{{"type":"assistant","uuid":"a{at}","parentUuid":{above},"sessionId":"s","message":{{"id":"m{at}","role":"assistant","content":[{{"type":"tool_use","id":"{call}","name":"Glob","input":{{}}}}]}}}}"#
+            ),
+            format!(
+                r#"{{"type":"user","uuid":"r{at}","parentUuid":"a{at}","sessionId":"s","toolUseResult":{copy},"message":{{"role":"user","content":[{{"type":"tool_result","tool_use_id":"{call}","content":"found"}}]}}}}"#
+            ),
+        ]
+        .join("\n")
+    };
+    let lines: Vec<String> = took.iter().enumerate().map(|(at, copy)| line(at, copy)).collect();
+    let outcome = read("session.jsonl", lines.join("\n").as_bytes());
+    assert_eq!(durations(&outcome), [Some(339), Some(4000), Some(1500), None]);
 }

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use futures_util::stream::{FuturesUnordered, StreamExt};
 use serde_json::{Map, Value};
 use threadkeep_core::Message;
-use threadkeep_core::message::ToolCall;
+use threadkeep_core::message::{DURATION, ToolCall};
 use threadkeep_store::Store;
 
 use super::built_in::READ;
@@ -62,30 +62,36 @@ impl<S: Store> Turn<'_, S> {
                 None => read,
             }
         };
+        let began = self.agent.keep.now();
+        let mut took = None;
         let result = match arguments {
             Ok(arguments) => {
                 let done = unless(Some(&self.cancel), Box::pin(self.call(pending, arguments))).await;
+                took = u64::try_from(self.agent.keep.now() - began).ok();
                 done.unwrap_or_else(|_| Err("cancelled".to_owned()))
             }
             Err(wrong) => Err(wrong),
         };
-        self.called(call, result).await
+        self.called(call, result, took).await
     }
 
-    async fn called(&self, call: &ToolCall, result: Result<Value, String>) -> Result<(), KeepError> {
+    async fn called(&self, call: &ToolCall, result: Result<Value, String>, took: Option<u64>) -> Result<(), KeepError> {
         let (text, is_error) = match result {
             Ok(Value::String(text)) => (text, false),
             Ok(value) => (value.to_string(), false),
             Err(error) => (error, true),
         };
         let name = Some(call.name().to_owned()).filter(|name| !name.is_empty());
-        self.add(Message { is_error, name, ..Message::tool(call.id(), text.clone()) }).await?;
+        let mut message = Message { is_error, name, ..Message::tool(call.id(), text.clone()) };
+        message.extra.extend(took.map(|took| (DURATION.to_owned(), took.into())));
+        self.add(message).await?;
         self.tell(AgentEvent::Called {
             node: self.node.clone(),
             call: call.id().to_owned(),
             name: call.name().to_owned(),
             result: text,
             is_error,
+            duration: took,
         });
         Ok(())
     }

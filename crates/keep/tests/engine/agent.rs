@@ -56,6 +56,43 @@ async fn assert_valid(lal: &Agent<MemoryStore>, node: &NodeInfo) {
     }
 }
 
+/// A tool that takes a second and a half.
+struct Timed(World);
+
+impl Tools for Timed {
+    fn call(&self, _: ToolUse) -> ToolAnswer<'_> {
+        Box::pin(async {
+            self.0.host.pass(1_500);
+            Ok("done".into())
+        })
+    }
+}
+
+#[test]
+fn how_long_a_tool_ran_is_stored_with_its_result_and_told_and_no_prompt_has_it() {
+    let world = World::default();
+    let keep = world.tab();
+    run(async {
+        let script = Script::of([calls(&[("x", "slow", json!({})), ("y", "send", json!([]))]), says("three")]);
+        let lal = Agent::new(keep.clone(), options("lal"), script.clone(), Rc::new(Timed(world.clone())));
+        let events = RefCell::new(Vec::new());
+        let asked = write(&keep, "how long?", None).await;
+        lal.catch_up(&|event| events.borrow_mut().push(event)).await.unwrap();
+        let told: Vec<Option<u64>> = events
+            .into_inner()
+            .iter()
+            .filter_map(|event| if let AgentEvent::Called { duration, .. } = event { Some(*duration) } else { None })
+            .collect();
+        let node = keep.node(&asked.message_id).await.unwrap().unwrap();
+        let stored: Vec<Option<u64>> =
+            node.messages[2..4].iter().map(|it| it.extra.get("duration")?.as_u64()).collect();
+        // What was never called took no time. The test's clock ticks once when it is read.
+        assert_eq!((&stored, told.len()), (&told, 2));
+        assert!(told.contains(&None) && told.contains(&Some(1_501)), "{told:?}");
+        assert!(!script.payloads.borrow()[1].to_string().contains("duration"));
+    });
+}
+
 #[test]
 fn the_event_said_has_the_usage_of_each_request_and_ended_their_sum() {
     let keep = World::default().tab();

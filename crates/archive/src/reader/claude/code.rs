@@ -50,6 +50,8 @@ struct Line {
     keeps: Option<String>,
     error: bool,
     time: Option<i64>,
+    /// How long the tool ran whose result it is, in milliseconds.
+    took: Option<u64>,
     agent: Option<String>,
     model: Option<String>,
     content: Value,
@@ -204,6 +206,7 @@ impl Lines {
             keeps: None,
             error: flag("isApiErrorMessage"),
             time: fields.value("timestamp").as_ref().and_then(when::millis),
+            took: None,
             agent: fields.string("agentId"),
             model: None,
             content: Value::Null,
@@ -221,6 +224,12 @@ impl Lines {
     fn said(&mut self, fields: &Fields, line: &mut Line, place: &str, report: &mut Report) {
         let copy = fields.get("toolUseResult");
         self.copies += u64::from(copy.is_some());
+        line.took = fields.object("toolUseResult").and_then(|copy| {
+            let number = |name| copy.value(name)?.as_f64();
+            let millis = ["durationMs", "totalDurationMs"].into_iter().find_map(number);
+            let millis = millis.or_else(|| Some(number("durationSeconds")? * 1000.0))?;
+            Some(millis.round() as u64)
+        });
         let mut message = match fields.get("message").map(clean::value) {
             Some(Ok(Value::Object(message))) => message,
             Some(Ok(text @ Value::String(_))) => Map::from_iter([("content".to_owned(), text)]),

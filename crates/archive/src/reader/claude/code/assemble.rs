@@ -341,6 +341,9 @@ impl Group {
         for at in members {
             let line = &mut self.lines[*at];
             blocks.content(std::mem::take(&mut line.content));
+            if let Some(took) = line.took {
+                blocks.took(None, took);
+            }
             extra.extend(std::mem::take(&mut line.extra));
         }
         let mut messages = blocks.finish();
