@@ -114,7 +114,7 @@ export class Mailbox {
   /**
    * Deletes, for good, the branches that came about through this mailbox and of which all its messages are dismissed. A transcript of
    * which nothing is left goes whole. A branch stays if a thread's name points into it, if it has a pin or anything else in it
-   * (an import, say), if a turn in it has not ended, or if a message refers to it that waits for its answer.
+   * (an import, say), if a turn in it has not ended, or if a message refers to it that this party or an agent has not dismissed.
    *
    * @returns how many branches and transcripts were deleted
    */

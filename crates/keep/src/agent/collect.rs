@@ -27,10 +27,11 @@ impl<S: Store> Agent<S> {
 
 impl<S: Store> Keep<S> {
     /// Deletes, for good, the branches that came about through the mailbox of `party` and of which all its messages are dismissed; with
-    /// `until`, dismissed at that time or before. A transcript of which nothing is left goes whole.
+    /// `until`, dismissed at that time or before. A transcript of which nothing is left goes whole. What another agent made of the same
+    /// messages goes along, if that agent has dismissed them too.
     ///
     /// A branch stays if a head points into it, if one of its nodes is pinned or was made by anything but the mailbox (an import, say),
-    /// if a turn in it has not ended, or if a message refers to it that is neither dismissed nor read by the agent that got it.
+    /// if a turn in it has not ended, or if a message of this mailbox or of an agent's refers to it that is not dismissed.
     /// Everything above what stays, stays. So does a transcript that is damaged or that somebody else writes to: the next call
     /// looks at it again. Gives how many branches and transcripts were deleted.
     ///
@@ -41,35 +42,36 @@ impl<S: Store> Keep<S> {
         let mut marks = self.keys_of(&Scan::prefix(keys::NUMBERS)).await?;
         marks.retain(|key| keys::is_number_mark(key));
         let mut done: HashMap<TranscriptId, HashSet<MessageId>> = HashMap::new();
-        let (mut numbers, mut needed) = (HashSet::new(), HashSet::new());
+        let mut numbers: HashMap<String, HashSet<u64>> = HashMap::new();
+        let (mut mine, mut needed) = (HashSet::new(), HashSet::new());
         let all = MailFilter { dismissed: true, ..MailFilter::default() };
-        for mail in self.list_messages(party, &all).await? {
-            let own = node_of(&mail.message_id, party).ok();
-            if mail.dismissed.is_none_or(|at| until.is_some_and(|until| at > until)) {
-                needed.extend(own.into_iter().chain([mail.message_id]).chain(mail.reply_to));
-                continue;
-            }
-            numbers.insert(mail.number);
-            for id in own.into_iter().chain([mail.message_id]) {
-                if let Some(transcript) = self.find(&id).await? {
-                    done.entry(transcript).or_default().insert(id);
-                    break;
+        let others = self.agents().await?.into_iter().filter(|agent| agent != party);
+        for whose in std::iter::once(party.to_owned()).chain(others) {
+            for mail in self.list_messages(&whose, &all).await? {
+                let own = node_of(&mail.message_id, &whose).ok();
+                if mail.dismissed.is_none_or(|at| until.is_some_and(|until| at > until)) {
+                    needed.extend(own.into_iter().chain([mail.message_id]).chain(mail.reply_to));
+                    continue;
                 }
-            }
-        }
-        for agent in self.agents().await? {
-            let unread = MailFilter { after: self.seen_by(&agent).await?, ..MailFilter::default() };
-            for mail in self.list_messages(&agent, &unread).await? {
-                if mail.from != agent && agent != party {
-                    needed.extend([mail.message_id].into_iter().chain(mail.reply_to));
+                numbers.entry(whose.clone()).or_default().insert(mail.number);
+                for id in own.into_iter().chain([mail.message_id.clone()]) {
+                    let Some(transcript) = self.find(&id).await? else { continue };
+                    // Of what others have dismissed, what they said to this party and heard from it.
+                    if whose == party {
+                        mine.insert(mail.message_id.clone());
+                    }
+                    if mine.contains(&mail.message_id) || done.contains_key(&transcript) {
+                        done.entry(transcript).or_default().insert(id);
+                    }
+                    break;
                 }
             }
         }
         let (mut deleted, made) = (0, Cell::new(0));
         for (transcript, ids) in done {
             let again = |node: &Node| {
-                node.origin.agent.as_deref() == Some(party)
-                    && node.origin.number.is_some_and(|number| numbers.contains(&number))
+                let of_agent = node.origin.agent.as_ref().and_then(|agent| numbers.get(agent));
+                of_agent.is_some_and(|all| node.origin.number.is_some_and(|number| all.contains(&number)))
             };
             let tops = |tree: &Transcript| {
                 let ids: HashSet<&MessageId> = ids.iter().filter_map(|id| tree.resolve(id)).collect();

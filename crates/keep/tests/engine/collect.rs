@@ -1,5 +1,6 @@
 //! What was dismissed is collected: branches and whole transcripts, on a call and after a set time, and nothing that is still needed.
 
+use serde_json::json;
 use threadkeep::Keep;
 use threadkeep::agent::{Agent, AgentOptions, NoTools};
 use threadkeep::compact::{CompactOptions, Extractive};
@@ -7,7 +8,7 @@ use threadkeep::mailbox::{Mail, Outgoing};
 use threadkeep::protocol::Counting;
 use threadkeep_store::{MemoryStore, Scan, Store};
 
-use crate::agent_support::{Script, agent, box_of, options, says, write};
+use crate::agent_support::{Script, agent, box_of, calls, options, says, write};
 use crate::{World, run};
 
 /// Ann writes `text` in answer to a message, and the agent answers. Gives her message and that answer.
@@ -127,6 +128,33 @@ fn what_a_message_that_nobody_has_read_answers_is_not_collected() {
             keep.dismiss(to, number).await.unwrap();
         }
         assert_eq!(collected(&keep).await, 1);
+    });
+}
+
+#[test]
+fn what_two_agents_said_goes_once_both_have_dismissed_it() {
+    let keep = World::default().tab();
+    run(async {
+        let send = json!({ "recipientName": "bob", "strings": ["and you?"] });
+        let lal = agent(&keep, &Script::of([calls(&[("s", "send", send)]), says("done"), says("")]));
+        let reply = json!({ "strings": ["fine"] });
+        let script = Script::of([calls(&[("r", "reply", reply)]), says("")]);
+        let bob = Agent::new(keep.clone(), options("bob"), script, std::rc::Rc::new(NoTools));
+        write(&keep, "ask bob", None).await;
+        for _ in 0..2 {
+            lal.catch_up(&|_| {}).await.unwrap();
+            bob.catch_up(&|_| {}).await.unwrap();
+        }
+        let dismiss_all = async |party: &str| {
+            for mail in box_of(&keep, party).await {
+                keep.dismiss(party, mail.number).await.unwrap();
+            }
+        };
+        dismiss_all("lal").await;
+        // Ann's question goes, and what lal made of bob's answer. Lal's message to bob stays, and what he made of it.
+        assert_eq!((collected(&keep).await, keep.roots().await.unwrap().len()), (2, 2));
+        dismiss_all("bob").await;
+        assert_eq!((collected(&keep).await, keep.roots().await.unwrap().len()), (2, 0));
     });
 }
 
