@@ -78,7 +78,7 @@ test("the surface is what it says", async () => {
     [keep.messageStore, "append getRecent getAll getRange getCount compact clear"],
     [keep.searchIndex, "progress embedMissing"],
     [keep.settings, "get set"],
-    [keep.requests, "list costs get simulate caseFile"],
+    [keep.requests, "list costs get diff simulate caseFile"],
   ];
   for (const [handle, names] of promised) assert.deepEqual(methodsOf(handle), names.split(" ").sort());
   await keep.close();

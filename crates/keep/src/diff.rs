@@ -93,7 +93,7 @@ fn patch<T: Clone>(list: &[T], pieces: &[Piece<T>]) -> Option<Vec<T>> {
 
 /// Messages as text: two are equal if their texts are.
 fn texts(messages: &[Message]) -> Vec<String> {
-    messages.iter().map(|message| own_text(message)).collect()
+    messages.iter().map(own_text).collect()
 }
 
 /// For each text of the second list, its place in the first one: the one after the place of the text before, if that is the same.

@@ -49,6 +49,10 @@ export interface ImportReport {
   messages: number;
   /** Episodes and facts that were stored. */
   memories: number;
+  /** Requests of the journal that were stored. */
+  requests: number;
+  /** Places whose settings were stored: the keep, transcripts and threads. */
+  settings: number;
   /** The transcripts that were added or updated, in the order of the archive; the first 1,000. */
   transcripts: string[];
   /** What was left out or came in damaged; the first 1,000. */
@@ -70,6 +74,8 @@ export interface Skipped {
    * place until a whole copy of the file is imported. `message-differs`, `memory-differs`: the same id says something else here.
    * `branch-differs`: a thread's head or the shown branch is elsewhere here, and stays. `thread-taken`, `id-taken`: the name is used
    * in another transcript. `unpinned`: facts of a file that is no backup of this keep come in unpinned, with the tag `imported`.
+   * `settings-left`: settings, or some of their options, were not taken. `settings-speak`: settings that were taken have words for the
+   * model or tools. `bad-settings`, `bad-request`: a line of settings or of the journal is wrong.
    */
   code: string;
   /** Whether the thing came in all the same, with something missing. */

@@ -7,7 +7,7 @@ import type { Context, ContextOptions } from "../generated/context.js";
 import type { CaseRedaction, Costs, RequestDiff, RequestRecord } from "../generated/journal.js";
 import type { Price, Provider } from "../generated/provider.js";
 import type { SimulateOptions, Simulation } from "../generated/what-if.js";
-import { isLoaded, needEncoding } from "../vocabulary.js";
+import { needEncoding } from "../vocabulary.js";
 
 /** A request as it was sent, made again. */
 export interface SentRequest {
@@ -127,7 +127,7 @@ export class Requests {
    * const { body, context } = await keep.requests.get(last.id);
    * ```
    */
-  get(id: string): Promise<SentRequest> {
+  async get(id: string): Promise<SentRequest> {
     return this.#counted("request", { id: check.text(id, "id") });
   }
 
@@ -146,22 +146,17 @@ export class Requests {
    * console.log(left.length, prefix.tokens, prefix.payload, prefix.end?.why, prefix.end?.option);
    * ```
    */
-  diff(first: string, second: string): Promise<RequestDiff> {
-    return this.#counted("diffRequests", { first: check.text(first, "first"), second: check.text(second, "second") });
+  async diff(first: string, second: string): Promise<RequestDiff> {
+    return this.#counted("diffRequests", { first, second });
   }
 
-  /** Asks what counts a request again, as it was counted then. The keep may have loaded no vocabulary yet, or another one. */
-  async #counted<T, M extends Method>(method: M, ...params: Params<M>): Promise<T> {
-    const ask = () => this.#link.callWith<T, M>("prompts", method, ...params);
-    for (;;) {
-      try {
-        return await ask();
-      } catch (error) {
-        const { code, details } = error as ThreadkeepError;
-        if (code !== "vocabulary-missing" || isLoaded(details["encoding"])) throw error;
-        await needEncoding(details["encoding"]);
-      }
-    }
+  /** Asks what counts a request again, as it was counted then: the vocabulary for that may not be loaded yet. */
+  #counted<T, M extends Method>(method: M, ...params: Params<M>): Promise<T> {
+    return this.#link.callWith<T, M>("prompts", method, ...params).catch(async (error: ThreadkeepError) => {
+      if (error.code !== "vocabulary-missing") throw error;
+      await needEncoding(error.details["encoding"]);
+      return this.#counted<T, M>(method, ...params);
+    });
   }
 
   /**

@@ -193,7 +193,7 @@ fn prefix_is_shared(first: &Rebuilt, second: &Rebuilt, report: &RequestDiff, cou
         }
     }
     let whole: u64 = common.iter().map(|it| u64::from(cost(it, provider, counter).total())).sum();
-    let part = report.prefix.tokens.checked_sub(whole + second.context.kinds.tools).expect("all of them count");
+    let part = report.prefix.tokens.checked_sub(whole + second.context.kinds.tools).unwrap();
     let text = |it: Option<&Message>| it.map(|it| it.text().into_owned()).unwrap_or_default();
     let (ours, theirs) = (text(one), text(other));
     let alike = ours.chars().zip(theirs.chars()).take_while(|(one, other)| one == other).count();
@@ -395,7 +395,6 @@ fn requests_of_two_threads_are_compared_by_what_they_say() {
         let found = checked(&first, &second, &Estimate).report;
         assert_eq!((found.prefix.messages, found.entered.len(), found.left.len()), (3, 1, 1));
         assert_eq!((found.moved.len(), found.changed.len()), (0, 0));
-        assert_eq!(apply(&second, &diff(&first, &second, &|_| 0)).is_some(), true);
         let empty = Rebuilt {
             context: threadkeep::protocol::ContextReply { messages: Vec::new(), ..first.context.clone() },
             ..first.clone()
