@@ -78,7 +78,7 @@ export class Requests {
    */
   async costs(at: string | null, options?: { prices?: readonly Price[] }): Promise<Costs> {
     const how = check.options(options, "options", { prices: check.unchecked<Price[]> });
-    return this.#link.callWith("prompts", "costs", { ...(at === null ? {} : { at: check.id(at, "at") }), ...how });
+    return this.#link.callWith("prompts", "costs", { ...(at !== null && { at: check.id(at, "at") }), ...how });
   }
 
   /**
@@ -107,12 +107,10 @@ export class Requests {
    * ```
    */
   async simulate(at: string, options?: SimulateOptions): Promise<Simulation> {
-    const { json, encoding } = this.#link.counted(options?.context);
+    const { json } = this.#link.counted(options?.context);
     // Wrong options are left to the engine.
     const how = check.isObject(options ?? {}) ? { ...options, context: JSON.parse(json) as ContextOptions } : options;
-    const request = { at: check.id(at, "at"), options: how as SimulateOptions };
-    await needEncoding(encoding);
-    return this.#link.callWith("prompts", "simulate", request);
+    return this.#counted("simulate", { at: check.id(at, "at"), options: how as SimulateOptions });
   }
 
   /**
