@@ -2,11 +2,10 @@
 //! changed. A transcript is what its entries make when they are applied in order. How they are stored is the engine's.
 
 mod quick;
-
-use std::num::NonZeroU64;
+mod read;
 
 use serde::de::Error;
-use serde::{Deserialize, Deserializer, Serialize};
+use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use crate::checkpoint::{Checkpoint, Strategy};
@@ -15,7 +14,7 @@ use crate::message::DEEPEST;
 use crate::{Message, MessageId, Node, TranscriptId};
 
 /// One thing that happened to a transcript.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub enum Entry {
     /// A node began, with its first messages.
@@ -27,7 +26,6 @@ pub enum Entry {
         /// What it grew by.
         messages: Vec<Message>,
         /// The number of the turn that the first user message among them opens; zero without one.
-        #[serde(default)]
         turn: u32,
     },
     /// A node is complete: it will not grow again.
@@ -76,7 +74,7 @@ pub enum Entry {
     /// A node that came in damaged ([`Node::is_salvaged`]) is whole now.
     Restored(Box<Node>),
     /// What was here was deleted: so many entries, which keep their numbers, so that none is used twice.
-    Gone(#[serde(deserialize_with = "from_1_on")] u64),
+    Gone(u64),
 }
 
 /// A change of a transcript's title and the like. What is `None` stays as it is.
@@ -119,7 +117,7 @@ impl Entry {
     pub fn parse_after(line: &[u8], last: Option<&MessageId>) -> Result<Self, serde_json::Error> {
         let line = std::str::from_utf8(line).map_err(Error::custom)?;
         match quick::node(line, last) {
-            Some(node) => Ok(Self::Node(Box::new(node))),
+            Some(node) => Ok(Self::Node(node)),
             None => serde_json::from_str(line),
         }
     }
@@ -157,8 +155,4 @@ impl Entry {
         };
         deep.then_some(place)
     }
-}
-
-fn from_1_on<'de, D: Deserializer<'de>>(deserializer: D) -> Result<u64, D::Error> {
-    NonZeroU64::deserialize(deserializer).map(NonZeroU64::get)
 }

@@ -9,51 +9,51 @@ use crate::json::escaped;
 use crate::{Message, MessageId, Node, Role};
 
 /// The node of a line, whose parent is mostly `last`; `None` where the derived reader must read the line.
-pub(super) fn node(line: &str, last: Option<&MessageId>) -> Option<Node> {
+pub(super) fn node(line: &str, last: Option<&MessageId>) -> Option<Box<Node>> {
     let mut line = Line(line);
     line.skip("{\"node\":{\"id\":\"")?;
-    let id = MessageId::new(line.plain()?).ok()?;
-    let mut parent = None;
-    if line.has(",\"parent\":\"") {
-        let name = line.plain()?;
-        // A shared text is neither copied nor kept twice.
-        parent = match last.filter(|last| last.as_str() == name) {
-            Some(last) => Some(last.clone()),
-            None => Some(MessageId::new(name).ok()?),
-        };
-    }
-    let mut node = Node::new(id, parent, Vec::new());
-    if line.has(",\"createdAt\":") {
-        node.created_at = Some(line.number()?.try_into().ok()?);
-    }
-    if line.has(",\"turn\":") {
-        node.turn = line.number()?.try_into().ok()?;
-    }
-    line.skip(",\"messages\":[")?;
-    if !line.has("]") {
-        // Most nodes have one, for which a list would make room for four.
-        node.messages.reserve_exact(1);
-        loop {
-            line.skip("{\"role\":\"")?;
-            let role = Role::from(line.plain()?);
-            line.skip(",\"content\":\"")?;
-            node.messages.push(Message::new(role, line.text()?));
-            line.skip("}")?;
-            if line.has("]") {
-                break;
-            }
-            line.skip(",")?;
-        }
-    }
-    node.sealed = line.has(",\"sealed\":true");
-    (line.0 == "}}").then_some(node)
+    let mut node = Box::new(Node::new(line.id(None)?, None, Vec::new()));
+    line.fill(&mut node, last).map(|()| node)
 }
 
 /// What is left of a line.
 struct Line<'a>(&'a str);
 
 impl<'a> Line<'a> {
-    /// Whether `text` comes next, which is passed over then.
+    /// Reads what follows the id of a node.
+    fn fill(&mut self, node: &mut Node, last: Option<&MessageId>) -> Option<()> {
+        if self.has(",\"parent\":\"") {
+            node.parent = Some(self.id(last)?);
+        }
+        if self.has(",\"createdAt\":") {
+            node.created_at = Some(self.number()?.try_into().ok()?);
+        }
+        if self.has(",\"turn\":") {
+            node.turn = self.number()?.try_into().ok()?;
+        }
+        self.skip(",\"messages\":[")?;
+        if !self.has("]") {
+            // Most nodes have one, for which a list would make room for four.
+            node.messages.reserve_exact(1);
+            loop {
+                self.skip("{\"role\":\"")?;
+                let role = self.plain()?;
+                self.skip(",\"content\":\"")?;
+                let text = self.text()?;
+                node.messages.push(Message::new(Role::from(role), text));
+                self.skip("}")?;
+                if self.has("]") {
+                    break;
+                }
+                self.skip(",")?;
+            }
+        }
+        node.sealed = self.has(",\"sealed\":true");
+        (self.0 == "}}").then_some(())
+    }
+
+    /// Whether `text` comes next, which is passed over then. A call each time, for a smaller module.
+    #[inline(never)]
     fn has(&mut self, text: &str) -> bool {
         let rest = self.0.strip_prefix(text);
         self.0 = rest.unwrap_or(self.0);
@@ -71,7 +71,18 @@ impl<'a> Line<'a> {
         Some(before)
     }
 
+    /// An id. If it is `known`, it is neither copied nor kept twice.
+    #[inline(never)]
+    fn id(&mut self, known: Option<&MessageId>) -> Option<MessageId> {
+        let text = self.plain()?;
+        match known {
+            Some(known) if known.as_str() == text => Some(known.clone()),
+            _ => MessageId::new(text).ok(),
+        }
+    }
+
     /// A string in which nothing is escaped.
+    #[inline(never)]
     fn plain(&mut self) -> Option<&'a str> {
         let text = self.stretch()?;
         self.skip("\"")?;
@@ -79,6 +90,7 @@ impl<'a> Line<'a> {
     }
 
     /// A string.
+    #[inline(never)]
     fn text(&mut self) -> Option<String> {
         let first = self.stretch()?;
         if self.has("\"") {
@@ -152,7 +164,7 @@ mod tests {
                 Node { messages: two, ..whole.clone() },
                 whole,
             ] {
-                assert_eq!(super::node(&line(&node), None), Some(node));
+                assert_eq!(super::node(&line(&node), None), Some(Box::new(node)));
             }
         }
     }
@@ -206,7 +218,7 @@ mod tests {
             changed.splice(at..end, put.chars());
             let changed: String = changed.into_iter().collect();
             if let Some(node) = super::node(&changed, None) {
-                prop_assert_eq!(serde_json::from_str::<Entry>(&changed).unwrap(), Entry::Node(Box::new(node)));
+                prop_assert_eq!(serde_json::from_str::<Entry>(&changed).unwrap(), Entry::Node(node));
             }
         }
     }

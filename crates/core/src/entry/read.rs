@@ -1,0 +1,104 @@
+//! Reads any entry. Most kinds of entry have a few of the same fields, which are read as one structure: a derived reader for each kind would
+//! be twice as large.
+
+use std::fmt;
+use std::num::NonZeroU64;
+
+use serde::Deserialize;
+use serde::de::{Deserializer, Error, IgnoredAny, MapAccess, Visitor};
+
+use super::Entry;
+use crate::checkpoint::Strategy;
+use crate::json::Name;
+use crate::{Message, MessageId};
+
+/// The names of the kinds.
+const KINDS: &[&str] = &[
+    "node",
+    "extend",
+    "seal",
+    "alias",
+    "head",
+    "strategy",
+    "info",
+    "checkpoint",
+    "removed",
+    "pin",
+    "unpin",
+    "restored",
+    "gone",
+];
+
+/// What the smaller kinds have, each some of it.
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Fields {
+    node: Option<MessageId>,
+    messages: Option<Vec<Message>>,
+    #[serde(default)]
+    turn: u32,
+    id: Option<MessageId>,
+    context: Option<String>,
+    strategy: Option<Strategy>,
+    next_turn: Option<u32>,
+}
+
+impl<'de> Deserialize<'de> for Entry {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Kind;
+        impl<'de> Visitor<'de> for Kind {
+            type Value = Entry;
+
+            fn expecting(&self, words: &mut fmt::Formatter) -> fmt::Result {
+                words.write_str("an entry")
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Entry, A::Error> {
+                let Some(Name(kind)) = map.next_key()? else { return Err(A::Error::custom("an entry has no kind")) };
+                // The code that reads a type is there as often as it is named here.
+                let entry = match &*kind {
+                    "node" | "restored" => {
+                        let node = map.next_value()?;
+                        if kind == "node" { Entry::Node(node) } else { Entry::Restored(node) }
+                    }
+                    "pin" | "unpin" => {
+                        let node = map.next_value()?;
+                        if kind == "pin" { Entry::Pin(node) } else { Entry::Unpin(node) }
+                    }
+                    "info" => Entry::Info(map.next_value()?),
+                    "checkpoint" => Entry::Checkpoint(map.next_value()?),
+                    "gone" => Entry::Gone(map.next_value::<NonZeroU64>()?.get()),
+                    kind if KINDS.contains(&kind) => small(kind, map.next_value()?).map_err(A::Error::missing_field)?,
+                    kind => return Err(A::Error::unknown_variant(kind, KINDS)),
+                };
+                match map.next_key::<IgnoredAny>()? {
+                    None => Ok(entry),
+                    Some(_) => Err(A::Error::custom("an entry has one kind")),
+                }
+            }
+        }
+        deserializer.deserialize_map(Kind)
+    }
+}
+
+/// An entry of one of the smaller kinds.
+///
+/// # Errors
+/// The name of a field that is missing.
+fn small(kind: &str, fields: Fields) -> Result<Entry, &'static str> {
+    let Fields { node, messages, turn, id, context, strategy, next_turn } = fields;
+    let name = context.ok_or("context");
+    Ok(match kind {
+        "head" => Entry::Head { name: name?, node },
+        "strategy" => Entry::Strategy { name: name?, strategy },
+        "removed" => Entry::Removed { next_turn: next_turn.ok_or("nextTurn")? },
+        kind => {
+            let node = node.ok_or("node")?;
+            match kind {
+                "extend" => Entry::Extend { node, messages: messages.ok_or("messages")?, turn },
+                "alias" => Entry::Alias { id: id.ok_or("id")?, node },
+                _ => Entry::Seal { node },
+            }
+        }
+    })
+}
