@@ -25,7 +25,7 @@ function utf8(json: string): Uint8Array {
 /** What an answer holds. Messages come in pieces, each the JSON of some of them. */
 function answerOf<T>(answer: string | string[]): T {
   if (typeof answer === "string") return (JSON.parse(answer) as { data: T }).data;
-  return answer.flatMap((piece) => JSON.parse(piece) as unknown[]) as T;
+  return ([] as unknown[]).concat(...answer.map((piece) => JSON.parse(piece) as unknown[])) as T;
 }
 
 /** A part of the module that some requests need. */

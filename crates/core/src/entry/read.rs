@@ -102,3 +102,55 @@ fn small(kind: &str, fields: Fields) -> Result<Entry, &'static str> {
         }
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::Node;
+    use crate::entry::InfoPatch;
+
+    #[test]
+    fn each_kind_comes_back_as_it_was_written() {
+        let id = |text: &str| MessageId::new(text).unwrap();
+        let (a, name) = (id("a"), || "main".to_owned());
+        let node = || Box::new(Node { sealed: false, ..Node::new(id("a"), None, vec![Message::user("hi")]) });
+        let title = Some("Plans".to_owned());
+        let all = [
+            Entry::Node(node()),
+            Entry::Extend { node: a.clone(), messages: vec![Message::assistant("yes")], turn: 3 },
+            Entry::Seal { node: a.clone() },
+            Entry::Alias { id: id("out"), node: a.clone() },
+            Entry::Head { name: name(), node: Some(a.clone()) },
+            Entry::Head { name: name(), node: None },
+            Entry::Strategy { name: name(), strategy: Some(Strategy::default()) },
+            Entry::Strategy { name: name(), strategy: None },
+            Entry::Info(InfoPatch { title, ..InfoPatch::default() }),
+            Entry::Removed { next_turn: 4 },
+            Entry::Pin(a.clone()),
+            Entry::Unpin(a.clone()),
+            Entry::Restored(node()),
+            Entry::Gone(u64::MAX),
+        ];
+        for entry in all {
+            let mut line = String::new();
+            entry.write(&mut line).unwrap();
+            assert_eq!(Entry::parse(line.as_bytes()).unwrap(), entry, "{line}");
+        }
+    }
+
+    #[test]
+    fn a_line_that_is_no_entry_says_why() {
+        let lacking =
+            ["seal", "alias", "extend", "head", "strategy", "removed", "node"].map(|kind| json!({ kind: {} }));
+        let others =
+            [json!({}), json!("seal"), json!({"sealed": {}}), json!({"gone": 0}), json!({"pin": "a", "gone": 1})];
+        let words = ["no kind", "expected an entry", "unknown variant `sealed`", "nonzero", "one kind"];
+        let words = ["missing field"; 7].into_iter().chain(words);
+        for (line, words) in lacking.into_iter().chain(others).zip(words) {
+            let said = Entry::parse(line.to_string().as_bytes()).unwrap_err().to_string();
+            assert!(said.contains(words), "{line}: {said}");
+        }
+    }
+}
