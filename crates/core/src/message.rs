@@ -449,6 +449,14 @@ impl Message {
     pub fn to_json(&self) -> Value {
         own_value(self)
     }
+
+    /// Appends the same as JSON text to `out`. Answers have thousands of messages, and this crate is compiled for speed.
+    ///
+    /// # Errors
+    /// None: a message has string keys only, and other keys are all that writing JSON can fail on.
+    pub fn write(&self, out: &mut String) -> Result<(), serde_json::Error> {
+        crate::json::write(self, out)
+    }
 }
 
 fn objects(values: Vec<Value>, field: &'static str) -> Result<impl Iterator<Item = Map<String, Value>>, MessageError> {

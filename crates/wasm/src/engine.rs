@@ -7,7 +7,6 @@ use serde_json::json;
 use threadkeep::{Keep, Options};
 use threadkeep_archive::Format;
 use threadkeep_archive::write::Target;
-use threadkeep_core::json::write;
 use threadkeep_core::{Message, MessageId};
 use threadkeep_parts::part;
 use threadkeep_store::foreign::{commit_from, records, scan_from};
@@ -298,7 +297,7 @@ fn pieces(messages: &[&Message]) -> Result<JsValue, JsValue> {
     let mut text = String::with_capacity(PIECE + PIECE / 4);
     for (index, message) in messages.iter().enumerate() {
         text.push(if text.is_empty() { '[' } else { ',' });
-        write(message, &mut text).map_err(|error| unwritten(&error))?;
+        message.write(&mut text).map_err(|error| unwritten(&error))?;
         if text.len() >= PIECE || index + 1 == messages.len() {
             text.push(']');
             pieces.push(&JsValue::from_str(&text));
