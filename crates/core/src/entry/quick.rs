@@ -92,13 +92,13 @@ impl<'a> Line<'a> {
     /// A string.
     #[inline(never)]
     fn text(&mut self) -> Option<String> {
-        let first = self.stretch()?;
-        if self.has("\"") {
-            return Some(first.to_owned());
-        }
-        let mut text = String::with_capacity(self.0.len());
-        text.push_str(first);
+        let mut text = String::new();
         loop {
+            text.push_str(self.stretch()?);
+            if self.has("\"") {
+                text.shrink_to_fit();
+                return Some(text);
+            }
             // A control character is neither of the two.
             self.skip("\\")?;
             let mut rest = self.0.chars();
@@ -110,21 +110,16 @@ impl<'a> Line<'a> {
                 _ => return None,
             });
             self.0 = rest.as_str();
-            text.push_str(self.stretch()?);
-            if self.has("\"") {
-                text.shrink_to_fit();
-                return Some(text);
-            }
         }
     }
 
-    /// A whole number from zero on, as it is written.
+    /// A whole number of at most 15 digits, as it is written. What follows them is looked at next, so that no fraction passes for one.
     fn number(&mut self) -> Option<u64> {
         let end = self.0.bytes().position(|byte| !byte.is_ascii_digit())?;
         let (digits, rest) = self.0.split_at(end);
         self.0 = rest;
-        // What follows the digits is looked at next, so that no fraction passes for a whole number.
-        if digits.len() > 1 && digits.starts_with('0') { None } else { digits.parse().ok() }
+        let known = matches!(digits.as_bytes(), [b'0'] | [b'1'..=b'9', ..]) && end <= 15;
+        known.then(|| digits.bytes().fold(0, |number, digit| number * 10 + u64::from(digit & 15)))
     }
 }
 

@@ -1,5 +1,5 @@
 //! Reads any entry. Most kinds of entry have a few of the same fields, which are read as one structure: a derived reader for each kind would
-//! be twice as large.
+//! be twice as large. So would be readers that take lists for structures, too, which [`Object`] leaves out.
 
 use std::fmt;
 use std::num::NonZeroU64;
@@ -10,6 +10,7 @@ use serde::de::{Deserializer, Error, IgnoredAny, MapAccess, Visitor};
 use super::Entry;
 use crate::checkpoint::Strategy;
 use crate::json::Name;
+use crate::read::Object;
 use crate::{Message, MessageId};
 
 /// The names of the kinds.
@@ -58,17 +59,20 @@ impl<'de> Deserialize<'de> for Entry {
                 // The code that reads a type is there as often as it is named here.
                 let entry = match &*kind {
                     "node" | "restored" => {
-                        let node = map.next_value()?;
+                        let Object(node) = map.next_value()?;
+                        let node = Box::new(node);
                         if kind == "node" { Entry::Node(node) } else { Entry::Restored(node) }
                     }
                     "pin" | "unpin" => {
                         let node = map.next_value()?;
                         if kind == "pin" { Entry::Pin(node) } else { Entry::Unpin(node) }
                     }
-                    "info" => Entry::Info(map.next_value()?),
-                    "checkpoint" => Entry::Checkpoint(map.next_value()?),
+                    "info" => Entry::Info(map.next_value::<Object<_>>()?.0),
+                    "checkpoint" => Entry::Checkpoint(Box::new(map.next_value::<Object<_>>()?.0)),
                     "gone" => Entry::Gone(map.next_value::<NonZeroU64>()?.get()),
-                    kind if KINDS.contains(&kind) => small(kind, map.next_value()?).map_err(A::Error::missing_field)?,
+                    kind if KINDS.contains(&kind) => {
+                        small(kind, map.next_value::<Object<_>>()?.0).map_err(A::Error::missing_field)?
+                    }
                     kind => return Err(A::Error::unknown_variant(kind, KINDS)),
                 };
                 match map.next_key::<IgnoredAny>()? {
