@@ -1,68 +1,74 @@
 //! Keys and values come back byte for byte.
 
-use super::{Outcome, Place, ok, put, same};
+use super::Outcome;
+use super::handle::Handle;
+use super::place::Place;
+use super::step::Ask::{Get, Put, Scan};
+use super::step::Due::{Done, Gives};
+use super::step::{ALL, Pair, Steps, mirrored, named};
+
+/// Every byte, up and down.
+const EVERY: [u8; 512] = {
+    let mut every = [0; 512];
+    let mut at = 0;
+    while at < 256 {
+        every[at] = at as u8;
+        every[511 - at] = at as u8;
+        at += 1;
+    }
+    every
+};
+const NOT_UTF8: &[u8] = &[0xff, 0xfe, 0x00, 0xc3, 0x28, 0xed, 0xa0, 0x80];
+
+pub(super) const every_byte_value_survives: Steps<'_> = &[
+    ("writing", Put(&[("every", &EVERY), ("odd", NOT_UTF8)]), Done),
+    ("all 256", Get("every"), Gives(&[("every", &EVERY)])),
+    ("scanned", Scan(ALL), Gives(&[("every", &EVERY), ("odd", NOT_UTF8)])),
+];
+
+pub(super) const empty_values_are_values: Steps<'_> = &[
+    ("writing", Put(&[("empty", b"")]), Done),
+    ("an empty value", Get("empty"), Gives(&[("empty", b"")])),
+    ("no value", Get("none"), Gives(&[])),
+    ("scanned", Scan(ALL), Gives(&[("empty", b"")])),
+];
 
 /// As large as a record of Threadkeep may become: a page with an embedded image.
 const LARGE: usize = 8 * 1024 * 1024;
 
-pub(super) async fn every_byte_value_survives(place: &Place<'_>) -> Outcome {
-    let store = place.open().await;
-    let every: Vec<u8> = (0..=255).chain((0..=255).rev()).collect();
-    let not_utf8 = vec![0xff, 0xfe, 0x00, 0xc3, 0x28, 0xed, 0xa0, 0x80];
-    ok(
-        "writing",
-        store.commit(put(vec![(place.key("every"), every.clone()), (place.key("odd"), not_utf8.clone())])).await,
-    )?;
-    same("all 256", ok("getting", store.get(&place.key("every")).await)?, Some(every.clone()))?;
-    let scanned = ok("scanning", store.scan(&place.all()).await)?;
-    same("scanned", scanned, vec![(place.key("every"), every), (place.key("odd"), not_utf8)])?;
-    ok("closing", store.close().await)
-}
-
-pub(super) async fn empty_values_are_values(place: &Place<'_>) -> Outcome {
-    let store = place.open().await;
-    ok("writing", store.commit(put(vec![place.record("empty", b"")])).await)?;
-    same("an empty value", ok("getting", store.get(&place.key("empty")).await)?, Some(Vec::new()))?;
-    same("no value", ok("getting", store.get(&place.key("none")).await)?, None)?;
-    let scanned = ok("scanning", store.scan(&place.all()).await)?;
-    same("scanned", scanned, vec![place.record("empty", b"")])?;
-    ok("closing", store.close().await)
-}
-
-pub(super) async fn large_values_survive(place: &Place<'_>) -> Outcome {
-    let store = place.open().await;
+pub(super) async fn large_values_survive(place: &Place<'_>, store: &Handle, _: &Handle) -> Outcome {
     // Not constant and not compressible to nothing: a cheap generator with a period far above the size.
     let mut state = 0x9e37_79b9_u32;
-    let large: Vec<u8> = (0..LARGE)
-        .map(|_| {
-            state ^= state << 13;
-            state ^= state >> 17;
-            state ^= state << 5;
-            state.to_le_bytes()[0]
-        })
-        .collect();
-    ok("writing", store.commit(put(vec![(place.key("large"), large.clone())])).await)?;
-    let found = ok("getting", store.get(&place.key("large")).await)?;
-    // Not `same`: nobody wants 8 MB in a message.
-    if found.as_ref() != Some(&large) {
-        return Err(format!("8 MB came back as {:?} bytes, or with others", found.map(|value| value.len())));
+    let mut large = vec![0; LARGE];
+    for byte in &mut large {
+        state ^= state << 13;
+        state ^= state >> 17;
+        state ^= state << 5;
+        *byte = state as u8;
     }
-    let scanned = ok("scanning", store.scan(&place.all()).await)?;
-    same("scanned", scanned.first().map(|(_, value)| value == &large), Some(true))?;
-    ok("closing", store.close().await)
+    let records: &[Pair<'_>] = &[("large", &large)];
+    let steps = [
+        ("writing", Put(records), Done),
+        ("8 MB", Get("large"), Gives(&[("large", &large)])),
+        ("scanned", Scan(ALL), Gives(records)),
+    ];
+    place.steps(store, &steps).await
 }
 
-pub(super) async fn odd_keys_survive(place: &Place<'_>) -> Outcome {
-    let store = place.open().await;
-    let long = "k".repeat(1_500);
-    let mut names =
-        vec!["__proto__", "constructor", "%2f", "a b", "\"'`\\", "1", "-1", "1e3", "null", "", &long, "$[0].x"];
-    ok("writing", store.commit(put(names.iter().map(|name| place.record(name, name.as_bytes())).collect())).await)?;
-    for name in &names {
-        same(name, ok("getting", store.get(&place.key(name)).await)?, Some(name.as_bytes().to_vec()))?;
+/// Keys that some stores take for something else, in the order of their bytes.
+const ODD: [Pair<'_>; 12] =
+    named(["", "\"'`\\", "$[0].x", "%2f", "-1", "1", "1e3", "__proto__", "a b", "constructor", LONG, "null"]);
+
+/// 1,500 times `k`.
+const LONG: &str = match std::str::from_utf8(&[b'k'; 1_500]) {
+    Ok(long) => long,
+    Err(_) => panic!("`k` is a letter"),
+};
+
+pub(super) async fn odd_keys_survive(place: &Place<'_>, store: &Handle, _: &Handle) -> Outcome {
+    place.step(store, ("writing", Put(&const { mirrored(ODD) }), Done)).await?;
+    for record in &ODD {
+        place.step(store, (record.0, Get(record.0), Gives(std::slice::from_ref(record)))).await?;
     }
-    names.sort_unstable();
-    let scanned = ok("scanning", store.scan(&place.all()).await)?;
-    same("their order", place.names(&scanned), names.into_iter().map(str::to_owned).collect())?;
-    ok("closing", store.close().await)
+    place.step(store, ("their order", Scan(ALL), Gives(&ODD))).await
 }

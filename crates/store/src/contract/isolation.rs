@@ -1,140 +1,168 @@
 //! Two handles at once, as two tabs have them: nobody's write is lost, doubled or seen in half.
 
-use super::handle::Handle;
-use super::{Outcome, Place, conflict, ok, pause, put, same, together};
-use crate::{Commit, Scan, StoreError};
+use std::cell::RefCell;
+use std::future::poll_fn;
+use std::task::Poll;
 
-pub(super) async fn a_second_handle_sees_what_is_acknowledged(place: &Place<'_>) -> Outcome {
-    let (writer, reader) = (place.open().await, place.open().await);
+use super::Outcome;
+use super::handle::{Handle, Later};
+use super::place::Place;
+use super::step::Ask::{Commit, Get, Put, Scan};
+use super::step::Due::{Conflict, Done, Gives};
+use super::step::{ALL, NOTHING, Pair, Plan, prefix};
+use crate::{Record, StoreError};
+
+pub(super) async fn a_second_handle_sees_what_is_acknowledged(
+    place: &Place<'_>,
+    writer: &Handle,
+    reader: &Handle,
+) -> Outcome {
     for number in 0..10u8 {
-        ok("writing", writer.commit(put(vec![place.record("a", &[number])])).await)?;
-        same("the other's reading", ok("getting", reader.get(&place.key("a")).await)?, Some(vec![number]))?;
+        place.step(writer, ("writing", Put(&[("a", &[number])]), Done)).await?;
+        place.step(reader, ("the other's reading", Get("a"), Gives(&[("a", &[number])]))).await?;
     }
-    ok("closing", writer.close().await)?;
-    ok("closing", reader.close().await)
+    Ok(())
 }
 
-pub(super) async fn one_of_two_rivals_wins(place: &Place<'_>) -> Outcome {
-    let (first, second) = (place.open().await, place.open().await);
+pub(super) async fn one_of_two_rivals_wins(place: &Place<'_>, first: &Handle, second: &Handle) -> Outcome {
     for round in 0..10u8 {
-        let name = format!("page/{round}");
-        let commit = |who: &[u8]| Commit { absent: vec![place.key(&name)], ..put(vec![place.record(&name, who)]) };
-        let results =
-            together(vec![Box::pin(first.commit(commit(b"first"))), Box::pin(second.commit(commit(b"second")))]).await;
-        let winners: Vec<_> = [b"first".to_vec(), b"second".to_vec()]
-            .into_iter()
-            .zip(&results)
-            .filter_map(|(who, result)| result.is_ok().then_some(who))
-            .collect();
-        same("how many won", winners.len(), 1)?;
-        for loser in results.into_iter().filter(Result::is_err) {
-            conflict("the loser", loser, &[place.key(&name)])?;
-        }
-        let found = ok("getting", first.get(&place.key(&name)).await)?;
-        same("what is there", found.as_ref(), winners.first())?;
+        let name = &format!("page/{round}")[..];
+        let winners = RefCell::new(Vec::new());
+        let rival = async |store: &Handle, who: &'static [u8]| {
+            let plan = Plan { absent: &[name], puts: &[(name, who)], ..NOTHING };
+            match place.ask(store, Commit(&plan)).await {
+                Ok(_) => winners.borrow_mut().push(who),
+                lost => place.judge("the loser", lost, Conflict(&[name]))?,
+            }
+            Ok(())
+        };
+        together(vec![Box::pin(rival(first, b"first")), Box::pin(rival(second, b"second"))]).await?;
+        let [winner] = winners.borrow()[..] else {
+            return Err(format!("how many won: expected 1, found {}", winners.borrow().len()));
+        };
+        place.step(first, ("what is there", Get(name), Gives(&[(name, winner)]))).await?;
     }
-    ok("closing", first.close().await)?;
-    ok("closing", second.close().await)
+    Ok(())
 }
 
-pub(super) async fn overlapping_commits_all_land(place: &Place<'_>) -> Outcome {
-    let (first, second) = (place.open().await, place.open().await);
-    let commits = (0..50).map(|number| {
-        let store = if number % 2 == 0 { &first } else { &second };
-        let records = vec![place.record(&format!("{number:02}"), b"v"), place.record("last", &[number])];
-        let commit: std::pin::Pin<Box<dyn Future<Output = _>>> = Box::pin(store.commit(put(records)));
-        commit
+pub(super) async fn overlapping_commits_all_land(place: &Place<'_>, first: &Handle, second: &Handle) -> Outcome {
+    let commits = (0..50u8).map(|number| -> Later<'_, Outcome> {
+        let store = if number % 2 == 0 { first } else { second };
+        Box::pin(async move {
+            place.step(store, ("committing", Put(&[(&format!("{number:02}"), b"v"), ("last", &[number])]), Done)).await
+        })
     });
-    for result in together(commits.collect()).await {
-        ok("committing", result)?;
-    }
-    let found = ok("scanning", first.scan(&place.all()).await)?;
-    same("how many landed", found.len(), 51)?;
-    ok("closing", first.close().await)?;
-    ok("closing", second.close().await)
+    together(commits.collect()).await?;
+    let found = all(place, first).await?.len();
+    if found == 51 { Ok(()) } else { Err(format!("how many landed: expected 51, found {found}")) }
+}
+
+/// Everything of the behaviour, for a look that no step takes.
+async fn all(place: &Place<'_>, store: &Handle) -> Result<Vec<Record>, String> {
+    place.ask(store, Scan(ALL)).await.map_err(|error| format!("scanning: {error}"))
 }
 
 /// How many entries each of two writers appends.
 const EACH: u32 = 60;
 
+/// A writer's entry, as bytes.
+fn entry(writer: u8, number: u32) -> [u8; 5] {
+    let [a, b, c, d] = number.to_le_bytes();
+    [writer, a, b, c, d]
+}
+
 /// Appends as the engine does: read the greatest number, claim the next with `absent`, and on a conflict read again.
 async fn append(place: &Place<'_>, store: &Handle, writer: u8) -> Outcome {
-    for entry in 0..EACH {
+    for number in 0..EACH {
         // Two writers lose at most to each other's entries, so this many tries can only be used up by a store that
         // answers with conflicts which are none.
         let mut tries = 0;
         loop {
-            let tail = Scan::prefix(&place.key("p/")).reversed().limit(1);
-            let last = ok("reading the tail", store.scan(&tail).await)?;
+            let tail = Scan(prefix("p/").reversed().limit(1));
+            let last = place.ask(store, tail).await.map_err(|error| format!("reading the tail: {error}"))?;
             let next = match last.first().and_then(|(key, _)| u64::from_str_radix(key.rsplit('/').next()?, 16).ok()) {
                 Some(last) => last + 1,
                 None => 0,
             };
             pause().await;
-            let key = place.key(&format!("p/{next:016x}"));
-            let value = [&[writer][..], &entry.to_le_bytes()].concat();
-            let commit = Commit { absent: vec![key.clone()], ..put(vec![(key.clone(), value)]) };
-            match store.commit(commit).await {
-                Ok(()) => break,
+            let name = &format!("p/{next:016x}")[..];
+            let plan = Plan { absent: &[name], puts: &[(name, &entry(writer, number))], ..NOTHING };
+            match place.ask(store, Commit(&plan)).await {
+                Ok(_) => break,
                 Err(StoreError::Conflict { .. }) if tries <= EACH => tries += 1,
-                Err(error) => return Err(format!("writer {writer}, entry {entry}: {error}")),
+                Err(error) => return Err(format!("writer {writer}, entry {number}: {error}")),
             }
         }
     }
     Ok(())
 }
 
-pub(super) async fn sequence_numbers_hold_with_two_writers(place: &Place<'_>) -> Outcome {
-    let (first, second) = (place.open().await, place.open().await);
-    for result in together(vec![Box::pin(append(place, &first, 1)), Box::pin(append(place, &second, 2))]).await {
-        result?;
+pub(super) async fn sequence_numbers_hold_with_two_writers(
+    place: &Place<'_>,
+    first: &Handle,
+    second: &Handle,
+) -> Outcome {
+    together(vec![Box::pin(append(place, first, 1)), Box::pin(append(place, second, 2))]).await?;
+    let found = all(place, first).await?;
+    // Numbers without a gap, and the entries of each writer once and in its order.
+    let mut next = [0; 2];
+    for (number, record) in found.iter().enumerate() {
+        let writer = if record.1.first() == Some(&1) { 0 } else { 1 };
+        let due: &[Pair<'_>] = &[(&format!("p/{number:016x}"), &entry(writer as u8 + 1, next[writer]))];
+        place.same("the next entry of a writer", std::slice::from_ref(record), due)?;
+        next[writer] += 1;
     }
-    let found = ok("scanning", first.scan(&place.all()).await)?;
-    same("how many numbers", found.len(), 2 * EACH as usize)?;
-    for (number, (key, _)) in found.iter().enumerate() {
-        same("numbers without a gap", key.clone(), place.key(&format!("p/{number:016x}")))?;
-    }
-    for writer in [1, 2] {
-        let own: Vec<_> = found
-            .iter()
-            .filter(|(_, value)| value.first() == Some(&writer))
-            .map(|(_, value)| value[1..].to_vec())
-            .collect();
-        let expected: Vec<_> = (0..EACH).map(|entry| entry.to_le_bytes().to_vec()).collect();
-        same("a writer's entries, each once and in its order", own, expected)?;
-    }
-    ok("closing", first.close().await)?;
-    ok("closing", second.close().await)
+    if next == [EACH; 2] { Ok(()) } else { Err(format!("how many numbers: expected {EACH} of each, found {next:?}")) }
 }
 
-pub(super) async fn scans_see_no_half_commit(place: &Place<'_>) -> Outcome {
-    let (writer, reader) = (place.open().await, place.open().await);
-    let names = ["a", "m", "z"];
-    let write = |number: u8| put(names.iter().map(|name| place.record(name, &[number])).collect());
-    ok("filling", writer.commit(write(0)).await)?;
+pub(super) async fn scans_see_no_half_commit(place: &Place<'_>, writer: &Handle, reader: &Handle) -> Outcome {
+    fn records(value: &[u8]) -> [Pair<'_>; 3] {
+        ["a", "m", "z"].map(|name| (name, value))
+    }
+    place.step(writer, ("filling", Put(&records(&[0])), Done)).await?;
     let writing = async {
-        for number in 1..=30 {
-            ok("writing", writer.commit(write(number)).await)?;
+        for number in 1..=30u8 {
+            place.step(writer, ("writing", Put(&records(&[number])), Done)).await?;
             pause().await;
         }
         Ok(())
     };
     let reading = async {
         for _ in 0..30 {
-            let found = ok("scanning", reader.scan(&place.all()).await)?;
-            same("the records of one commit", place.names(&found), names.map(str::to_owned).to_vec())?;
-            if found.iter().any(|(_, value)| Some(value) != found.first().map(|(_, value)| value)) {
-                return Err(format!("a scan shows two commits at once: {found:?}"));
-            }
+            let found = all(place, reader).await?;
+            let value = found.first().map_or(&[][..], |(_, value)| value);
+            place.same("the records of one commit", &found, &records(value))?;
             pause().await;
         }
         Ok(())
     };
-    for result in
-        together(vec![Box::pin(writing) as std::pin::Pin<Box<dyn Future<Output = Outcome>>>, Box::pin(reading)]).await
-    {
-        result?;
-    }
-    ok("closing", writer.close().await)?;
-    ok("closing", reader.close().await)
+    together(vec![Box::pin(writing), Box::pin(reading)]).await
+}
+
+/// Runs futures side by side until all are done; answers with the first failure.
+fn together(mut futures: Vec<Later<'_, Outcome>>) -> Later<'_, Outcome> {
+    let mut outcome = Ok(());
+    Box::pin(poll_fn(move |context| {
+        futures.retain_mut(|future| match future.as_mut().poll(context) {
+            Poll::Ready(Err(message)) if outcome.is_ok() => {
+                outcome = Err(message);
+                false
+            }
+            result => result.is_pending(),
+        });
+        if futures.is_empty() { Poll::Ready(std::mem::replace(&mut outcome, Ok(()))) } else { Poll::Pending }
+    }))
+}
+
+/// Lets every other future have its turn once.
+fn pause() -> Later<'static, ()> {
+    let mut paused = false;
+    Box::pin(poll_fn(move |context| {
+        if paused {
+            return Poll::Ready(());
+        }
+        paused = true;
+        context.waker().wake_by_ref();
+        Poll::Pending
+    }))
 }

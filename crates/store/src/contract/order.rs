@@ -1,54 +1,44 @@
 //! The order in which records come back.
 
-use super::handle::Handle;
-use super::{Outcome, Place, ok, put, same};
-use crate::Scan;
+use super::step::Ask::{Put, Scan};
+use super::step::Due::{Done, Gives};
+use super::step::{ALL, Pair, Step, Steps, mirrored, named, range};
 
-/// Written shuffled: what comes back must be in the order of the bytes, which is not that of the alphabet.
-const SHUFFLED: [&str; 12] = ["b", "a/2", "Z", "a", "a!", "0010", "~", "a/10", " ", "0009", "ab", "_"];
-const SORTED: [&str; 12] = [" ", "0009", "0010", "Z", "_", "a", "a!", "a/10", "a/2", "ab", "b", "~"];
+// Written shuffled: what comes back must be in the order of the bytes, which is not that of the alphabet.
+// In three commits, so that the order cannot be that of one list.
+const FIRST: Step<'_> = ("filling", Put(&named(["b", "a/2", "Z", "a", "a!"])), Done);
+const SECOND: Step<'_> = ("filling", Put(&named(["0010", "~", "a/10", " ", "0009"])), Done);
+const THIRD: Step<'_> = ("filling", Put(&named(["ab", "_"])), Done);
 
-async fn filled(place: &Place<'_>) -> Result<Handle, String> {
-    let store = place.open().await;
-    // In three commits, so that the order cannot be that of one list.
-    for part in SHUFFLED.chunks(5) {
-        let puts = part.iter().map(|name| place.record(name, name.as_bytes())).collect();
-        ok("filling", store.commit(put(puts)).await)?;
-    }
-    Ok(store)
+const SORTED: [Pair<'_>; 12] = named([" ", "0009", "0010", "Z", "_", "a", "a!", "a/10", "a/2", "ab", "b", "~"]);
+const MIRRORED: [Pair<'_>; 12] = mirrored(SORTED);
+
+/// The first `limit` of `records`.
+const fn first<'a>(limit: usize, records: &'a [Pair<'a>; 12]) -> &'a [Pair<'a>] {
+    records.split_at(limit).0
 }
 
-pub(super) async fn keys_come_back_in_byte_order(place: &Place<'_>) -> Outcome {
-    let store = filled(place).await?;
-    let records = ok("scanning", store.scan(&place.all()).await)?;
-    same("the keys", place.names(&records), SORTED.map(str::to_owned).to_vec())?;
-    for (key, value) in &records {
-        same("the value that belongs to its key", place.key(&String::from_utf8_lossy(value)), key.clone())?;
-    }
-    ok("closing", store.close().await)
-}
+pub(super) const keys_come_back_in_byte_order: Steps<'_> =
+    &[FIRST, SECOND, THIRD, ("the keys", Scan(ALL), Gives(&SORTED))];
 
-pub(super) async fn reversed_is_the_mirror(place: &Place<'_>) -> Outcome {
-    let store = filled(place).await?;
-    let mut forward = ok("scanning", store.scan(&place.all()).await)?;
-    forward.reverse();
-    same("the mirror", ok("scanning back", store.scan(&place.all().reversed()).await)?, forward)?;
-    ok("closing", store.close().await)
-}
+pub(super) const reversed_is_the_mirror: Steps<'_> =
+    &[FIRST, SECOND, THIRD, ("the mirror", Scan(ALL.reversed()), Gives(&MIRRORED))];
 
-pub(super) async fn limits_cut_at_the_right_end(place: &Place<'_>) -> Outcome {
-    let store = filled(place).await?;
-    for limit in [0, 1, 5, SORTED.len(), SORTED.len() + 1, usize::MAX] {
-        let first = ok("scanning", store.scan(&place.all().limit(limit)).await)?;
-        let expected: Vec<_> = SORTED.iter().take(limit).map(|name| (*name).to_owned()).collect();
-        same(&format!("the first {limit}"), place.names(&first), expected)?;
-
-        let last = ok("scanning back", store.scan(&place.all().reversed().limit(limit)).await)?;
-        let expected: Vec<_> = SORTED.iter().rev().take(limit).map(|name| (*name).to_owned()).collect();
-        same(&format!("the last {limit}"), place.names(&last), expected)?;
-    }
-    let middle = Scan::range(place.key("a"), place.key("b")).reversed().limit(2);
-    let found = ok("scanning back", store.scan(&middle).await)?;
-    same("the last two of a range", place.names(&found), vec!["ab".to_owned(), "a/2".to_owned()])?;
-    ok("closing", store.close().await)
-}
+pub(super) const limits_cut_at_the_right_end: Steps<'_> = &[
+    FIRST,
+    SECOND,
+    THIRD,
+    ("the first 0", Scan(ALL.limit(0)), Gives(&[])),
+    ("the last 0", Scan(ALL.limit(0).reversed()), Gives(&[])),
+    ("the first 1", Scan(ALL.limit(1)), Gives(first(1, &SORTED))),
+    ("the last 1", Scan(ALL.limit(1).reversed()), Gives(first(1, &MIRRORED))),
+    ("the first 5", Scan(ALL.limit(5)), Gives(first(5, &SORTED))),
+    ("the last 5", Scan(ALL.limit(5).reversed()), Gives(first(5, &MIRRORED))),
+    ("the first 12, all", Scan(ALL.limit(12)), Gives(&SORTED)),
+    ("the last 12, all", Scan(ALL.limit(12).reversed()), Gives(&MIRRORED)),
+    ("the first 13, one too many", Scan(ALL.limit(13)), Gives(&SORTED)),
+    ("the last 13, one too many", Scan(ALL.limit(13).reversed()), Gives(&MIRRORED)),
+    ("as many as a number can say", Scan(ALL.limit(usize::MAX)), Gives(&SORTED)),
+    ("as many as a number can say, from the end", Scan(ALL.limit(usize::MAX).reversed()), Gives(&MIRRORED)),
+    ("the last two of a range", Scan(range("a", "b").limit(2).reversed()), Gives(&named(["ab", "a/2"]))),
+];

@@ -1,0 +1,107 @@
+//! The place under test as one behaviour sees it: keys of its own, and what was found there against what was expected.
+
+use std::fmt::Write as _;
+
+use super::Outcome;
+use super::handle::{Handle, Later};
+use super::step::{Due, Found, Pair, Plan, Span};
+use crate::{Commit, Record, Scan, StoreError};
+
+/// The place under test as one behaviour sees it: its own prefix, and as many handles as it likes.
+pub(super) struct Place<'a> {
+    pub(super) prefix: String,
+    pub(super) open: &'a dyn Fn() -> Later<'a, Handle>,
+}
+
+impl<'a> Place<'a> {
+    /// One more handle.
+    pub(super) fn open(&self) -> Later<'a, Handle> {
+        (self.open)()
+    }
+
+    /// A key of this behaviour.
+    pub(super) fn key(&self, name: &str) -> String {
+        format!("{}{name}", self.prefix)
+    }
+
+    fn keys(&self, names: &[&str]) -> Vec<String> {
+        names.iter().map(|name| self.key(name)).collect()
+    }
+
+    /// The scan that `span` stands for.
+    pub(super) fn scan(&self, Span { start, end, limit, reverse }: Span<'_>) -> Scan {
+        let start = self.key(start);
+        let scan = match end {
+            Some(end) => Scan::range(start, self.key(end)),
+            None => Scan::prefix(&start),
+        };
+        Scan { limit, reverse, ..scan }
+    }
+
+    /// The commit that `plan` stands for.
+    pub(super) fn commit(&self, plan: &Plan<'_>) -> Commit {
+        Commit {
+            absent: self.keys(plan.absent),
+            present: self.keys(plan.present),
+            deletes: self.keys(plan.deletes),
+            delete_ranges: plan.delete_ranges.iter().map(|(start, end)| (self.key(start), self.key(end))).collect(),
+            puts: plan.puts.iter().map(|(name, value)| (self.key(name), value.to_vec())).collect(),
+            durability: plan.durability,
+        }
+    }
+
+    /// Records that must be the expected ones.
+    pub(super) fn same(&self, what: &str, found: &[Record], expected: &[Pair<'_>]) -> Outcome {
+        let is = |(key, value): &Record, (name, due): &Pair<'_>| {
+            key.strip_prefix(&self.prefix) == Some(*name) && value == due
+        };
+        let alike = found.iter().zip(expected).take_while(|(found, expected)| is(found, expected)).count();
+        if alike == found.len() && alike == expected.len() {
+            return Ok(());
+        }
+        let found: Vec<Pair<'_>> =
+            found.iter().map(|(key, value)| (key.strip_prefix(&self.prefix).unwrap_or(key), &value[..])).collect();
+        Err(format!("{what}: expected {}, found {}", shown(expected, alike), shown(&found, alike)))
+    }
+
+    /// What was found, which must be what is due.
+    pub(super) fn judge(&self, what: &str, found: Found, due: Due<'_>) -> Outcome {
+        let keys = if let Due::Conflict(names) = due { self.keys(names) } else { Vec::new() };
+        let expected = match (due, &found) {
+            (Due::Done, Ok(_)) | (Due::Closed, Err(StoreError::Closed)) => return Ok(()),
+            (Due::Conflict(_), Err(StoreError::Conflict { key })) if keys.contains(key) => return Ok(()),
+            (Due::Gives(records), Ok(found)) => return self.same(what, found, records),
+            (Due::Done | Due::Gives(_), Err(error)) => return Err(format!("{what}: {error}")),
+            (Due::Conflict(_), _) => format!("a conflict about one of {keys:?}"),
+            (Due::Closed, _) => StoreError::Closed.to_string(),
+        };
+        let found = found.err().map_or_else(|| "success".to_owned(), |error| error.to_string());
+        Err(format!("{what}: expected {expected}, found {found}"))
+    }
+}
+
+/// How many records a message shows, and how many bytes of a value.
+const SHOWN: usize = 16;
+
+/// Records as a message shows them. Of many, only those from the first that differs. A value that is the key's own name is left out.
+fn shown(records: &[Pair<'_>], alike: usize) -> String {
+    let from = if records.len() > SHOWN { alike } else { 0 };
+    let mut text = match from {
+        0 => format!("{} records", records.len()),
+        _ => format!("{} records, from number {from} on", records.len()),
+    };
+    for (at, (name, value)) in records.iter().skip(from).take(SHOWN).enumerate() {
+        let before = if at == 0 { ": " } else { ", " };
+        // Writing to a text cannot fail.
+        let _ = write!(text, "{before}{name:?}");
+        if *value == name.as_bytes() {
+            continue;
+        }
+        let _ = write!(text, " = \"{}\"", value[..value.len().min(SHOWN)].escape_ascii());
+        if value.len() > SHOWN {
+            let sum = value.iter().fold(0u32, |sum, byte| sum.rotate_left(5) ^ u32::from(*byte));
+            let _ = write!(text, "… ({} bytes, checksum {sum:08x})", value.len());
+        }
+    }
+    text
+}
