@@ -5,7 +5,7 @@ use serde_json::json;
 use threadkeep::KeepError;
 use threadkeep_parts::part;
 use threadkeep_store::contract::{self, Failure};
-use threadkeep_store::{Commit, ForeignStore, Record, Scan, Store, StoreError, foreign};
+use threadkeep_store::{ForeignStore, Store, StoreError, foreign};
 use wasm_bindgen::prelude::*;
 use wasm_bindgen_futures::JsFuture;
 
@@ -24,12 +24,9 @@ part! {
     contract: fn run(open: Function) -> Answer {
         Box::pin(async move {
             // A place that cannot be opened at all is one error, not as many as there are behaviours.
-            let first = Handle::open(&open).await;
-            if let Err(error) = &first.0 {
-                return Err(keep_error(&KeepError::from(error.clone())));
-            }
-            first.close().await.map_err(|error| keep_error(&KeepError::from(error)))?;
-            let report = contract::run_all(async || Handle::open(&open).await).await;
+            let failed = |error| keep_error(&KeepError::from(error));
+            opened(&open).await.map_err(failed)?.close().await.map_err(failed)?;
+            let report = contract::try_run_all(async || opened(&open).await).await;
             let failure = |Failure { behaviour, message }: &Failure| json!({ "behaviour": behaviour, "message": message });
             let failures: Vec<_> = report.failures.iter().map(failure).collect();
             to_json(&json!({ "passed": report.passed, "failures": failures }))
@@ -37,38 +34,9 @@ part! {
     }
 }
 
-/// A handle that may have failed to open, and then says so whatever is asked of it.
-struct Handle(Result<ForeignStore, StoreError>);
-
-impl Handle {
-    async fn open(open: &Function) -> Self {
-        let opened = async {
-            let given = open.call0(&JsValue::UNDEFINED).map_err(|error| foreign::thrown(&error))?;
-            let adapter = JsFuture::from(Promise::resolve(&given)).await.map_err(|error| foreign::thrown(&error))?;
-            ForeignStore::new(adapter)
-        };
-        Self(opened.await)
-    }
-
-    fn store(&self) -> Result<&ForeignStore, StoreError> {
-        self.0.as_ref().map_err(StoreError::clone)
-    }
-}
-
-impl Store for Handle {
-    async fn get(&self, key: &str) -> Result<Option<Vec<u8>>, StoreError> {
-        self.store()?.get(key).await
-    }
-
-    async fn scan(&self, scan: &Scan) -> Result<Vec<Record>, StoreError> {
-        self.store()?.scan(scan).await
-    }
-
-    async fn commit(&self, commit: Commit) -> Result<(), StoreError> {
-        self.store()?.commit(commit).await
-    }
-
-    async fn close(&self) -> Result<(), StoreError> {
-        self.store()?.close().await
-    }
+/// One more handle.
+async fn opened(open: &Function) -> Result<ForeignStore, StoreError> {
+    let given = open.call0(&JsValue::UNDEFINED).map_err(|error| foreign::thrown(&error))?;
+    let adapter = JsFuture::from(Promise::resolve(&given)).await.map_err(|error| foreign::thrown(&error))?;
+    ForeignStore::new(adapter)
 }

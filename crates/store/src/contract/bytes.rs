@@ -68,7 +68,7 @@ const LONG: &str = match std::str::from_utf8(&[b'k'; 1_500]) {
 pub(super) async fn odd_keys_survive(place: &Place<'_>, store: &Handle, _: &Handle) -> Outcome {
     place.step(store, ("writing", Put(&const { mirrored(ODD) }), Done)).await?;
     for record in &ODD {
-        place.step(store, (record.0, Get(record.0), Gives(std::slice::from_ref(record)))).await?;
+        place.step(store, ("getting", Get(record.0), Gives(std::slice::from_ref(record)))).await?;
     }
     place.step(store, ("their order", Scan(ALL), Gives(&ODD))).await
 }

@@ -73,6 +73,7 @@ fn entry(writer: u8, number: u32) -> [u8; 5] {
 
 /// Appends as the engine does: read the greatest number, claim the next with `absent`, and on a conflict read again.
 async fn append(place: &Place<'_>, store: &Handle, writer: u8) -> Outcome {
+    let stem = place.key("p/");
     for number in 0..EACH {
         // Two writers lose at most to each other's entries, so this many tries can only be used up by a store that
         // answers with conflicts which are none.
@@ -80,7 +81,7 @@ async fn append(place: &Place<'_>, store: &Handle, writer: u8) -> Outcome {
         loop {
             let tail = Scan(prefix("p/").reversed().limit(1));
             let last = place.ask(store, tail).await.map_err(|error| format!("reading the tail: {error}"))?;
-            let next = match last.first().and_then(|(key, _)| u64::from_str_radix(key.rsplit('/').next()?, 16).ok()) {
+            let next = match last.first().and_then(|(key, _)| u64::from_str_radix(key.strip_prefix(&stem)?, 16).ok()) {
                 Some(last) => last + 1,
                 None => 0,
             };

@@ -34,7 +34,7 @@ use std::fmt;
 use self::handle::{Handle, Later};
 use self::place::Place;
 use self::step::{Ask, CLOSING, Due, NOTHING, Plan, Steps};
-use crate::Store;
+use crate::{Store, StoreError};
 
 /// What one behaviour answers: nothing, or what went wrong in words.
 type Outcome = Result<(), String>;
@@ -93,16 +93,20 @@ enum Behaviour {
     Code(for<'a> fn(&'a Place<'_>, &'a Handle, &'a Handle) -> Later<'a, Outcome>),
 }
 
-/// The table of all behaviours, with their names in reports.
+/// The table of all behaviours, with their names in reports and the prefixes of their keys.
 macro_rules! behaviours {
     (@steps $behaviour:path) => { Behaviour::Steps($behaviour) };
     (@code $behaviour:path) => { Behaviour::Code(|place, first, second| Box::pin($behaviour(place, first, second))) };
     ($($kind:ident $file:ident :: $name:ident)+) => {
-        &[$((concat!(stringify!($file), "::", stringify!($name)), behaviours!(@$kind $file::$name))),+]
+        &[$((
+            concat!(stringify!($file), "::", stringify!($name)),
+            concat!("contract/", stringify!($file), "/", stringify!($name), "/"),
+            behaviours!(@$kind $file::$name),
+        )),+]
     };
 }
 
-const BEHAVIOURS: &[(&str, Behaviour)] = behaviours! {
+const BEHAVIOURS: &[(&str, &str, Behaviour)] = behaviours! {
     steps order::keys_come_back_in_byte_order
     steps order::reversed_is_the_mirror
     steps order::limits_cut_at_the_right_end
@@ -140,7 +144,7 @@ impl Behaviour {
         match self {
             Self::Steps(steps) => place.alone(steps).await,
             Self::Code(code) => {
-                let (first, second) = (place.open().await, place.open().await);
+                let (first, second) = (place.open().await?, place.open().await?);
                 code(place, &first, &second).await?;
                 place.step(&first, CLOSING).await?;
                 place.step(&second, CLOSING).await
@@ -157,14 +161,22 @@ const CLEAR: Ask<'_> = Ask::Commit(&Plan { delete_ranges: &[("", "\u{7f}")], ..N
 /// Each call of `open` must give a new handle onto the same place; the suite closes the handles that it opens. A behaviour
 /// that fails does not stop the others. Values of up to 8 MB are written, and removed again.
 pub async fn run_all<S: Store + 'static>(open: impl AsyncFn() -> S) -> Report {
-    run(&|| Box::pin(async { Handle::new(open().await) })).await
+    try_run_all(async || Ok(open().await)).await
 }
 
-/// [`run_all`] behind a pointer.
-async fn run<'a>(open: &'a dyn Fn() -> Later<'a, Handle>) -> Report {
+/// [`run_all`] for a place that may fail to open. A behaviour that gets no handle fails with that error.
+pub async fn try_run_all<S: Store + 'static>(open: impl AsyncFn() -> Result<S, StoreError>) -> Report {
+    let open = || -> Later<'_, Result<Handle, String>> {
+        Box::pin(async { open().await.map(Handle::new).map_err(|error| format!("opening: {error}")) })
+    };
+    run(&open).await
+}
+
+/// [`try_run_all`] behind a pointer.
+async fn run<'a>(open: &'a dyn Fn() -> Later<'a, Result<Handle, String>>) -> Report {
     let mut report = Report::default();
-    for (name, behaviour) in BEHAVIOURS {
-        let place = Place { prefix: format!("contract/{}/", name.replace("::", "/")), open };
+    for (name, prefix, behaviour) in BEHAVIOURS {
+        let place = Place { prefix, open };
         let outcome = match place.alone(&[("the place cannot be cleared", CLEAR, Due::Done)]).await {
             // Cleared after a failure, too, which is then the outcome.
             Ok(()) => behaviour.at(&place).await.and(place.alone(&[("cleaning up", CLEAR, Due::Done)]).await),

@@ -9,13 +9,13 @@ use crate::{Commit, Record, Scan, StoreError};
 
 /// The place under test as one behaviour sees it: its own prefix, and as many handles as it likes.
 pub(super) struct Place<'a> {
-    pub(super) prefix: String,
-    pub(super) open: &'a dyn Fn() -> Later<'a, Handle>,
+    pub(super) prefix: &'static str,
+    pub(super) open: &'a dyn Fn() -> Later<'a, Result<Handle, String>>,
 }
 
 impl<'a> Place<'a> {
     /// One more handle.
-    pub(super) fn open(&self) -> Later<'a, Handle> {
+    pub(super) fn open(&self) -> Later<'a, Result<Handle, String>> {
         (self.open)()
     }
 
@@ -53,14 +53,14 @@ impl<'a> Place<'a> {
     /// Records that must be the expected ones.
     pub(super) fn same(&self, what: &str, found: &[Record], expected: &[Pair<'_>]) -> Outcome {
         let is = |(key, value): &Record, (name, due): &Pair<'_>| {
-            key.strip_prefix(&self.prefix) == Some(*name) && value == due
+            key.strip_prefix(self.prefix) == Some(*name) && value == due
         };
         let alike = found.iter().zip(expected).take_while(|(found, expected)| is(found, expected)).count();
         if alike == found.len() && alike == expected.len() {
             return Ok(());
         }
         let found: Vec<Pair<'_>> =
-            found.iter().map(|(key, value)| (key.strip_prefix(&self.prefix).unwrap_or(key), &value[..])).collect();
+            found.iter().map(|(key, value)| (key.strip_prefix(self.prefix).unwrap_or(key), &value[..])).collect();
         Err(format!("{what}: expected {}, found {}", shown(expected, alike), shown(&found, alike)))
     }
 
@@ -73,7 +73,7 @@ impl<'a> Place<'a> {
             (Due::Gives(records), Ok(found)) => return self.same(what, found, records),
             (Due::Done | Due::Gives(_), Err(error)) => return Err(format!("{what}: {error}")),
             (Due::Conflict(_), _) => format!("a conflict about one of {keys:?}"),
-            (Due::Closed, _) => StoreError::Closed.to_string(),
+            (Due::Closed, _) => "that the store is closed".to_owned(),
         };
         let found = found.err().map_or_else(|| "success".to_owned(), |error| error.to_string());
         Err(format!("{what}: expected {expected}, found {found}"))
@@ -83,24 +83,27 @@ impl<'a> Place<'a> {
 /// How many records a message shows, and how many bytes of a value.
 const SHOWN: usize = 16;
 
-/// Records as a message shows them. Of many, only those from the first that differs. A value that is the key's own name is left out.
+/// Records as a message shows them: of many, those from the first that differs. A value that is the key's own name is left out.
 fn shown(records: &[Pair<'_>], alike: usize) -> String {
+    if records.is_empty() {
+        return "nothing".to_owned();
+    }
     let from = if records.len() > SHOWN { alike } else { 0 };
-    let mut text = match from {
-        0 => format!("{} records", records.len()),
-        _ => format!("{} records, from number {from} on", records.len()),
-    };
+    let mut text = String::new();
+    if records.len() > SHOWN {
+        text = format!("{} records, from number {from} on ", records.len());
+    }
     for (at, (name, value)) in records.iter().skip(from).take(SHOWN).enumerate() {
-        let before = if at == 0 { ": " } else { ", " };
+        let comma = if at == 0 { "" } else { ", " };
         // Writing to a text cannot fail.
-        let _ = write!(text, "{before}{name:?}");
+        let _ = write!(text, "{comma}{name:?}");
         if *value == name.as_bytes() {
             continue;
         }
-        let _ = write!(text, " = \"{}\"", value[..value.len().min(SHOWN)].escape_ascii());
+        let _ = write!(text, " = {:?}", &value[..value.len().min(SHOWN)]);
         if value.len() > SHOWN {
-            let sum = value.iter().fold(0u32, |sum, byte| sum.rotate_left(5) ^ u32::from(*byte));
-            let _ = write!(text, "… ({} bytes, checksum {sum:08x})", value.len());
+            let sum = value.iter().fold(0u32, |sum, byte| sum.wrapping_mul(31).wrapping_add((*byte).into()));
+            let _ = write!(text, "… ({} bytes, checksum {sum})", value.len());
         }
     }
     text

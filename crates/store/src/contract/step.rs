@@ -149,7 +149,7 @@ impl Place<'_> {
     /// Carries out steps on a handle of their own, and closes it.
     pub(super) fn alone<'a>(&'a self, steps: Steps<'a>) -> Later<'a, Outcome> {
         Box::pin(async move {
-            let store = self.open().await;
+            let store = self.open().await?;
             self.steps(&store, steps).await?;
             self.step(&store, CLOSING).await
         })
