@@ -89,9 +89,10 @@ impl Query {
         }
         let language = Language::guess(text);
         let mut query = Self { clauses: read.clauses, words: read.seen_words, times: times(text, now), language };
-        // One small word alone may be one of another language: to `die hard` the first word matters.
         let small: Vec<&str> = query.clauses.iter().flat_map(|clause| &clause.slots).map(|slot| slot.word.as_str()).collect();
-        let sure = language == Language::English || small.iter().filter(|word| language.is_stop_word(word)).count() > 1;
+        let (language, count) = Language::of_stop_words(&small);
+        // One small word of another language may be a word of this one: to `die hard` the first matters.
+        let sure = language == Language::English || count > 1;
         let says = |clause: &Clause| clause.required || clause.slots.iter().any(|slot| !(sure && language.is_stop_word(&slot.word)));
         if query.clauses.iter().any(|clause| says(clause) && !clause.excluded) {
             query.clauses.retain(|clause| says(clause) || clause.excluded);

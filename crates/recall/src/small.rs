@@ -7,7 +7,7 @@ const ENGLISH: &str = " a about above after again against all also am an and any
     herself him himself his how however i if in into is it its itself just may me might more most must my myself no nor not now of off on \
     once one only or other our ours ourselves out over own please same shall she should so some such tell than that the their theirs them \
     themselves then there these they this those through to too two under until up upon us very was we were what when where which while \
-    who whom whose why will with would you your yours yourself ";
+    who whom whose why will with would you your yours yourself d ll m re s t ve ";
 const GERMAN: &str = " aber als am an auch auf aus bei bin bis bist da damit dann das dass dein deine dem den denn der des die dies diese dieser \
     dieses doch dort du durch ein eine einem einen einer eines er es euch euer für gab gibt habe haben hat hatte hatten ich ihm ihn ihr ihre \
     im in ins ist ja jede jeder kann kein keine können man mein meine meinem meinen meiner mich mir mit nach nicht noch nur ob oder ohne \
@@ -38,6 +38,18 @@ const RUSSIAN: &str = " а без бы был была были было быт�
     она они оно от по под почему при про с сам свой себя со так там тебя тем то тоже тот ты у уже что чтобы чем чём эта эти это этот я ";
 
 impl Language {
+    /// The language of which most of `words` are stop words, English among equals, and how many.
+    pub(crate) fn of_stop_words(words: &[&str]) -> (Self, usize) {
+        let mut best = (Self::English, 0);
+        for language in Self::ALL {
+            let count = words.iter().filter(|word| language.is_stop_word(word)).count();
+            if count > best.1 {
+                best = (language, count);
+            }
+        }
+        best
+    }
+
     /// Whether a word (in lower case) says nothing of what is looked for: an article, say, a pronoun, or a question word.
     pub fn is_stop_word(self, word: &str) -> bool {
         let list = match self {

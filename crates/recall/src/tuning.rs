@@ -30,12 +30,12 @@ impl Default for Tuning {
         Self {
             k1: 1.2,
             b: 0.75,
-            near: [0.7, 0.5, 0.4, 0.2],
-            short: 40.0,
+            near: [0.5, 0.5, 0.4, 0.2],
+            short: 30.0,
             answer: 60,
-            own: 0.3,
-            session: 0.6,
-            closeness: 0.4,
+            own: 0.5,
+            session: 1.0,
+            closeness: 1.0,
             user: 2.0,
             time: 0.5,
         }

@@ -120,33 +120,47 @@ fn print(name: &str, sums: &Sums, target: Option<f64>) {
     }
 }
 
-/// BEAM's odd files under one changed figure after the other.
+/// A figure's name, what sets it, and the values that are tried.
+type Knob = (&'static str, fn(&mut Tuning, f32), &'static [f32]);
+
+const KNOBS: [Knob; 13] = [
+    ("k1", |tuning, value| tuning.k1 = value, &[0.6, 0.9, 1.6, 2.0]),
+    ("b", |tuning, value| tuning.b = value, &[0.3, 0.5, 0.9, 1.0]),
+    ("before", |tuning, value| tuning.near[0] = value, &[0.0, 0.3, 0.5, 0.7, 1.0]),
+    ("after", |tuning, value| tuning.near[1] = value, &[0.0, 0.3, 0.5, 0.7, 1.0]),
+    ("second-before", |tuning, value| tuning.near[2] = value, &[0.0, 0.2, 0.3, 0.4, 0.5]),
+    ("second-after", |tuning, value| tuning.near[3] = value, &[0.0, 0.1, 0.2, 0.3, 0.5]),
+    ("short", |tuning, value| tuning.short = value, &[20.0, 30.0, 40.0, 60.0, 120.0]),
+    ("answer", |tuning, value| tuning.answer = value as u32, &[0.0, 30.0, 100.0, 1000.0]),
+    ("own", |tuning, value| tuning.own = value, &[0.0, 0.3, 0.6, 1.0]),
+    ("session", |tuning, value| tuning.session = value, &[0.0, 0.3, 0.6, 1.0]),
+    ("closeness", |tuning, value| tuning.closeness = value, &[0.0, 0.2, 0.4, 0.8, 1.5]),
+    ("user", |tuning, value| tuning.user = value, &[1.0, 1.5, 2.0, 3.0]),
+    ("time", |tuning, value| tuning.time = value, &[0.0, 0.25, 1.0]),
+];
+
+/// BEAM's odd files under one changed figure after the other. Arguments such as `own=0.6` change where it starts.
 fn tune(odd: &[Set]) {
-    let base = Tuning::default();
-    let mut tries = vec![("as it is".to_owned(), base)];
-    let mut vary = |name: &str, values: &[f32], set: &dyn Fn(&mut Tuning, f32)| {
-        for value in values {
-            let mut tuning = base;
-            set(&mut tuning, *value);
-            tries.push((format!("{name} {value}"), tuning));
-        }
-    };
-    vary("k1", &[0.6, 0.9, 1.6, 2.0], &|tuning, value| tuning.k1 = value);
-    vary("b", &[0.3, 0.5, 0.9, 1.0], &|tuning, value| tuning.b = value);
-    for (at, name) in ["before", "after", "two before", "two after"].into_iter().enumerate() {
-        vary(name, &[0.0, 0.2, 0.3, 0.5, 0.7, 1.0], &move |tuning, value| tuning.near[at] = value);
+    let mut base = Tuning::default();
+    for (name, value) in std::env::args().filter_map(|it| it.split_once('=').map(|(a, b)| (a.to_owned(), b.to_owned()))) {
+        let knob = KNOBS.iter().find(|knob| knob.0 == name).expect("a figure of that name");
+        knob.1(&mut base, value.parse().expect("a number"));
     }
-    vary("short", &[20.0, 30.0, 60.0, 120.0], &|tuning, value| tuning.short = value);
-    vary("answer", &[0.0, 30.0, 100.0, 1000.0], &|tuning, value| tuning.answer = value as u32);
-    vary("own", &[0.0, 0.6, 1.0], &|tuning, value| tuning.own = value);
-    vary("session", &[0.0, 0.3, 1.0], &|tuning, value| tuning.session = value);
-    vary("closeness", &[0.0, 0.2, 0.8, 1.5], &|tuning, value| tuning.closeness = value);
-    vary("user", &[1.0, 1.5, 3.0], &|tuning, value| tuning.user = value);
-    vary("time", &[0.0, 0.25, 1.0], &|tuning, value| tuning.time = value);
-    for (name, tuning) in tries {
+    let say = |name: &str, tuning: Tuning| {
         let way = Way::Ours { tuning, stop_words: false, forms: true };
         let all: Vec<Figures> = odd.iter().flat_map(|set| measure(set, way)).collect();
         let [one, five, ten, twenty, rank] = [0, 1, 2, 3, 4].map(|at| mean(&all, at));
         println!("{name:<20} {one:5.1} {five:5.1} {ten:5.1} {twenty:5.1} {rank:5.1}");
+    };
+    say("as it is", base);
+    if std::env::args().any(|argument| argument == "once") {
+        return;
+    }
+    for (name, set, values) in KNOBS {
+        for value in values {
+            let mut tuning = base;
+            set(&mut tuning, *value);
+            say(&format!("{name} {value}"), tuning);
+        }
     }
 }
