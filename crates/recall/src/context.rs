@@ -23,6 +23,8 @@ pub(crate) struct Context {
     /// The number of each document's session, and by how much each session's length damps its words.
     pub sessions: Vec<u32>,
     pub session_damping: Vec<f32>,
+    /// How many words each document has.
+    pub lengths: Vec<f32>,
     /// What BM25 adds to a word's count in each document.
     pub damping: Vec<f32>,
     /// By how much each document counts more for its speaker.
@@ -86,10 +88,10 @@ impl Context {
 
     /// Lengths count the words that messages near it give a message as they count for it.
     fn damp(&mut self, lengths: &[u32], tuning: &Tuning) {
-        let lengths: Vec<f32> = lengths.iter().map(|length| *length as f32).collect();
+        self.lengths = lengths.iter().map(|length| *length as f32).collect();
         let mut all = Vec::with_capacity(lengths.len());
         for number in 0..lengths.len() as u32 {
-            all.push(self.gather(number, &lengths, &lengths, tuning));
+            all.push(self.gather(number, &self.lengths, tuning));
         }
         let mean = (all.iter().map(|length| f64::from(*length)).sum::<f64>() / all.len().max(1) as f64).max(1.0) as f32;
         let damp = |length: f32| tuning.k1 * (1.0 - tuning.b + tuning.b * length / mean);
@@ -98,8 +100,8 @@ impl Context {
 
     /// A figure of a document with those of the documents near it, each weighted. Of several after it the greatest counts.
     #[inline]
-    pub fn gather(&self, number: u32, figures: &[f32], lengths: &[f32], tuning: &Tuning) -> f32 {
-        let share = |number: u32| (tuning.short / lengths[number as usize].max(1.0)).min(1.0);
+    pub fn gather(&self, number: u32, figures: &[f32], tuning: &Tuning) -> f32 {
+        let share = |number: u32| (tuning.short / self.lengths[number as usize].max(1.0)).min(1.0);
         let given = |number: u32| {
             let figure = figures[number as usize];
             if figure > 0.0 { figure * share(number) } else { 0.0 }

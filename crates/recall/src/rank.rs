@@ -12,8 +12,8 @@ use crate::index::Index;
 use crate::query::Query;
 use crate::tuning::Tuning;
 
-/// A word in more documents than this, and in more than an eighth of them, says little of the messages near them: it counts for the
-/// documents alone that have it. That bounds the work of a query.
+/// A word in more documents than this, and in more than a sixteenth of all, says little of the messages near them and of their sessions:
+/// it counts for the documents alone that have it. That bounds the work of a query.
 const COMMON: usize = 4096;
 /// Among so many documents, the first, it counts how close words are to each other.
 const CLOSELY: usize = 100;
@@ -38,7 +38,6 @@ impl Index {
         // Required and excluded clauses that a document passed; those that fail one are out.
         let mut open = vec![true; count];
         self.pass(filter, &mut open);
-        let lengths: Vec<f32> = self.lengths.iter().map(|length| *length as f32).collect();
         let mut sums = Sums {
             scores: vec![0.0; count],
             found: vec![false; count],
@@ -55,8 +54,11 @@ impl Index {
             }
             if !clause.excluded {
                 let weight = weight(count, hits.len());
-                self.add_words(&mut sums, &hits, &lengths, weight);
-                self.add_sessions(&mut sums, &hits, weight);
+                let common = hits.len() > COMMON.max(count / 16);
+                self.add_words(&mut sums, &hits, weight, common);
+                if !common {
+                    self.add_sessions(&mut sums, &hits, weight);
+                }
             }
             all.push(if clause.excluded { Hits::new() } else { hits });
         }
@@ -99,11 +101,11 @@ impl Index {
     }
 
     /// Adds what a clause counts for the documents that have it, and for those near them.
-    fn add_words(&self, sums: &mut Sums, hits: &Hits, lengths: &[f32], weight: f32) {
+    fn add_words(&self, sums: &mut Sums, hits: &Hits, weight: f32, common: bool) {
         let Tuning { k1, own, answer, near, .. } = self.tuning;
         let damping = &self.context.damping;
         let gain = |often: f32, number: u32| weight * often * (k1 + 1.0) / (often + damping[number as usize]);
-        let alone = near == [0.0; 4] || hits.len() > COMMON && hits.len() > self.docs() / 8;
+        let alone = common || near == [0.0; 4];
         for (number, often) in hits {
             let often = *often as f32;
             sums.found[*number as usize] = true;
@@ -124,7 +126,7 @@ impl Index {
             }
             for number in touched {
                 sums.done[number as usize] = false;
-                let often = self.context.gather(number, &sums.often, lengths, &self.tuning);
+                let often = self.context.gather(number, &sums.often, &self.tuning);
                 sums.scores[number as usize] += gain(often, number);
             }
         }
