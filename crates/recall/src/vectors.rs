@@ -165,22 +165,35 @@ fn product(a: &[i8], b: &[i8]) -> i32 {
     a.iter().zip(b).map(|(a, b)| i32::from(*a) * i32::from(*b)).sum()
 }
 
-/// One ranking of several, by reciprocal ranks: each list gives a document `1 / (60 + rank)`, and the sums decide; of equal sums
-/// the one that comes first in the first list. Scores are a hundred times the sums.
-pub fn fuse<'a>(lists: &[Vec<Found<'a>>], limit: usize) -> Vec<Found<'a>> {
-    let mut fused: Vec<Found<'a>> = Vec::new();
-    for list in lists {
-        for (rank, found) in list.iter().enumerate() {
-            let share = 100.0 / (61.0 + rank as f32);
-            let same = |other: &&mut Found<'a>| {
-                (other.owner, other.doc.seq, other.doc.index) == (found.owner, found.doc.seq, found.doc.index)
-            };
-            match fused.iter_mut().find(same) {
-                Some(known) => known.score += share,
-                None => fused.push(Found { score: share, ..found.clone() }),
+/// What a document counts that is nearest in meaning, where the best one by words counts 1.
+const MEANING: f32 = 0.4;
+
+/// One ranking of two, by words and by vectors: the sum of both scores, those of each list brought to a scale from 0 to 1. Scores stay those
+/// of words where there are any: the best by words alone keeps its own. Of equal sums the one that comes first by words is first.
+pub fn fuse<'a>(words: Vec<Found<'a>>, near: Vec<Found<'a>>, limit: usize) -> Vec<Found<'a>> {
+    let best = words.first().map_or(1.0, |found| found.score);
+    // The cosines of a model may all be high: the last of the list is the zero.
+    let (high, low) = (near.first().map_or(1.0, |found| found.score), near.last().map_or(0.0, |found| found.score));
+    let mut fused = words;
+    for mut found in near {
+        let share = if high > low { (found.score - low) / (high - low) } else { 1.0 };
+        let (score, meaning) = (best * MEANING * share, found.score.clamp(0.0, 1.0));
+        let same = |other: &&mut Found<'a>| {
+            (other.owner, other.doc.seq, other.doc.index) == (found.owner, found.doc.seq, found.doc.index)
+        };
+        match fused.iter_mut().find(same) {
+            Some(known) => {
+                known.score += score;
+                known.why.meaning = meaning;
+            }
+            None => {
+                found.score = score;
+                found.why.meaning = meaning;
+                fused.push(found);
             }
         }
     }
+    fused.retain(|found| found.score > 0.0);
     // Stable, so that what came first stays first.
     fused.sort_by(|a, b| b.score.total_cmp(&a.score));
     fused.truncate(limit);

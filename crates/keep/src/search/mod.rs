@@ -53,7 +53,7 @@ impl<S: Store> Keep<S> {
     /// # Errors
     /// `missing-node` for a branch that is not there; the store's.
     pub async fn search(&self, query: &str, options: &SearchOptions) -> Result<SearchReply, KeepError> {
-        let query = Query::parse(query);
+        let query = Query::parse_at(query, Some(self.now().div_euclid(1000)));
         let branch = match &options.branch {
             None => None,
             Some(leaf) => {
@@ -115,7 +115,7 @@ impl<S: Store> Keep<S> {
             None => index.find(&query, &filter, most),
             Some(vector) => {
                 let near = vectors.nearest(&index, &vector.values, &query, &filter, most.max(JOINED));
-                fuse(&[index.find(&query, &filter, most.max(JOINED)), near], most)
+                fuse(index.find(&query, &filter, most.max(JOINED)), near, most)
             }
         };
         let mut hits: Vec<Hit> = Vec::new();

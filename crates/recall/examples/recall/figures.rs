@@ -2,6 +2,7 @@
 
 use threadkeep_recall::{Filter, Language, Query, Tuning};
 
+use crate::meaning;
 use crate::plain::Plain;
 use crate::questions::Set;
 
@@ -17,13 +18,16 @@ pub enum Way {
     Plain,
     /// Ours by these figures; with stop words kept or forms not joined for comparison.
     Ours { tuning: Tuning, stop_words: bool, forms: bool },
+    /// By the vectors of `THREADKEEP_VECTORS`, with ours joined or alone.
+    Meaning { words: bool },
 }
 
-/// All ways that are printed, with their names: the baseline, ours with nothing on, ours without each feature, ours.
+/// All ways that are printed, with their names: the baseline, ours with nothing on, ours without each feature, ours, and with vectors
+/// where there are some.
 pub fn ways() -> Vec<(&'static str, Way)> {
     let all = Tuning::default();
     let ours = |tuning| Way::Ours { tuning, stop_words: false, forms: true };
-    vec![
+    let mut ways = vec![
         ("plain BM25 (reference)", Way::Plain),
         ("ours, all features off", Way::Ours { tuning: Tuning::plain(), stop_words: false, forms: false }),
         ("without: stop words left out", Way::Ours { tuning: all, stop_words: true, forms: true }),
@@ -35,7 +39,12 @@ pub fn ways() -> Vec<(&'static str, Way)> {
         ("without: the user's weight", ours(Tuning { user: 1.0, ..all })),
         ("without: times", ours(Tuning { time: 0.0, ..all })),
         (OURS, ours(all)),
-    ]
+    ];
+    if meaning::vectors().is_some() {
+        ways.push(("ours with vectors", Way::Meaning { words: true }));
+        ways.push(("vectors alone", Way::Meaning { words: false }));
+    }
+    ways
 }
 
 /// The name of the way that the engine takes.
@@ -47,6 +56,10 @@ pub fn measure(set: &Set, way: Way) -> Vec<Figures> {
         Way::Plain => {
             let plain = Plain::of(set);
             set.questions.iter().map(|question| of(&plain.find(&question.text, 20), &question.evidence)).collect()
+        }
+        Way::Meaning { words } => {
+            let ask = meaning::searcher(set);
+            set.questions.iter().map(|question| of(&ask(&question.text, words), &question.evidence)).collect()
         }
         Way::Ours { tuning, stop_words, forms } => {
             let index = set.index(tuning);

@@ -8,6 +8,7 @@
 mod figures;
 #[path = "../../../core/tests/support/folder.rs"]
 mod folder;
+mod meaning;
 mod others;
 mod plain;
 mod questions;
@@ -31,6 +32,9 @@ fn main() {
         let numbers = (from..=to).step_by(step);
         folder.flat_map(|folder| numbers.clone().filter_map(move |number| questions::beam(&folder, number))).collect()
     };
+    if let Some(path) = std::env::var_os("THREADKEEP_TEXTS") {
+        return meaning::write_texts(path.as_ref(), &beam(1, 20, 1), data.as_deref());
+    }
     if small {
         print("BEAM, one file", &sums(&beam(1, 1, 1)), None);
     } else if std::env::args().any(|argument| argument == "tune") {

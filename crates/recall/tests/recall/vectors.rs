@@ -83,7 +83,7 @@ fn two_rankings_become_one() {
     assert_eq!(seqs(&words).len(), 2);
     let near = index.nearest(&blocks, &lined, &embed("dog"), &Query::default(), &Filter::default(), 2);
     assert_eq!(seqs(&near), [0, 4]);
-    let fused = fuse(&[words, near], 9);
+    let fused = fuse(words, near, 9);
     // Both lists have the one that speaks of a dog; it comes before what only one has.
     assert_eq!(fused[0].doc.seq, 4);
     assert_eq!(fused.len(), 3);
