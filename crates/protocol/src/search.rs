@@ -10,7 +10,7 @@ use serde_json::Value;
 use threadkeep_core::checkpoint::Source;
 use threadkeep_core::read::{self, BadRequest, bad, object};
 use threadkeep_core::{Message, MessageId, TranscriptId, read_by_name};
-use threadkeep_recall::Snippet;
+use threadkeep_recall::{Snippet, Why};
 
 use super::object::object as fields;
 use super::vectors::{NewVectors, Vector, numbers};
@@ -283,6 +283,8 @@ pub struct Hit {
     pub created_at: Option<i64>,
     /// How well it fits: above zero, comparable within one search.
     pub score: f32,
+    /// Why it was found: by which words, by which words of messages near it, by its time, by its meaning.
+    pub why: Why,
     /// The stretch that shows why.
     #[cfg_attr(feature = "ts", ts(flatten))]
     pub snippet: Snippet,
@@ -316,14 +318,21 @@ pub struct SearchReply {
 }
 
 impl Hit {
-    /// It as JSON: `{kind, id, transcript, node, index, leaf, role, createdAt, message, score, snippet, highlights: [[from, to],
-    /// …], sources: [{node, index}, …]}`, the highlights in UTF-16 units of the snippet, as JavaScript counts.
+    /// It as JSON: `{kind, id, transcript, node, index, leaf, role, createdAt, message, score, why: {words, context, time, meaning}, snippet,
+    /// highlights: [[from, to], …], sources: [{node, index}, …]}`, the highlights in UTF-16 units of the snippet, as JavaScript counts.
     pub fn to_json(&self) -> Value {
         let text = &self.snippet.text;
         let place = |at: usize| Value::from(text.get(..at).unwrap_or_default().encode_utf16().count());
         let highlights = self.snippet.highlights.iter().map(|(from, to)| Value::Array(vec![place(*from), place(*to)]));
         // More digits say nothing.
-        let score = f64::from((self.score * 1000.0) as u32) / 1000.0;
+        let short = |number: f32| Value::from(f64::from((number * 1000.0) as u32) / 1000.0);
+        let Why { words, context, time, meaning } = &self.why;
+        let why = fields([
+            ("words", words.clone().into()),
+            ("context", context.clone().into()),
+            ("time", (*time).into()),
+            ("meaning", short(*meaning)),
+        ]);
         let id = |id: &Option<MessageId>| id.as_ref().map(MessageId::as_str).into();
         let sources = self.sources.iter();
         let sources =
@@ -338,7 +347,8 @@ impl Hit {
             ("role", self.role.as_str().into()),
             ("createdAt", self.created_at.into()),
             ("message", self.message.as_ref().map_or(Value::Null, Message::to_json)),
-            ("score", score.into()),
+            ("score", short(self.score)),
+            ("why", why),
             ("snippet", text.as_str().into()),
             ("highlights", highlights.collect()),
             ("sources", sources.collect()),
@@ -436,6 +446,7 @@ mod tests {
             role: "user".into(),
             created_at: None,
             score: 2.5,
+            why: Why::default(),
             snippet,
             message: Some(message),
             sources: Vec::new(),

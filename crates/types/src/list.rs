@@ -162,6 +162,7 @@ pub(crate) fn files() -> Vec<File> {
             vec![
                 answer::<protocol::Found>(),
                 option::<protocol::SearchParams>(),
+                answer::<threadkeep_recall::Why>(),
                 answer::<protocol::Hit>(),
                 answer::<protocol::IndexProgress>(),
             ],

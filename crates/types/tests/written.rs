@@ -10,7 +10,7 @@ use threadkeep_core::checkpoint::Source;
 use threadkeep_core::{Message, MessageId};
 use threadkeep_protocol::{ContextReply, Found, Hit, IndexProgress, interaction_json};
 use threadkeep_provider::{Provider, RenderOptions};
-use threadkeep_recall::Snippet;
+use threadkeep_recall::{Snippet, Why};
 
 /// The declared fields of an interface, and whether each may be missing.
 fn declared(interface: &str) -> Vec<(String, bool)> {
@@ -74,6 +74,7 @@ fn hits_are_written_as_they_are_declared() {
         role: "user".to_owned(),
         created_at: None,
         score: 1.0,
+        why: Why::default(),
         snippet: Snippet { text: "fox".to_owned(), highlights: vec![(0, 3)] },
         message: Some(Message::user("fox")),
         sources: vec![Source { node: id(), index: 0 }],
@@ -81,6 +82,7 @@ fn hits_are_written_as_they_are_declared() {
     let json = hit.to_json();
     check("SearchHit", &json);
     check("MemorySource", &json["sources"][0]);
+    check("SearchReason", &json["why"]);
     check("IndexProgress", &IndexProgress::default().to_json());
 }
 

@@ -8,7 +8,7 @@ use std::rc::Rc;
 use threadkeep_compaction::memory::{Episode, Fact};
 use threadkeep_core::checkpoint::{Checkpoint, Source};
 use threadkeep_core::{MessageId, Transcript};
-use threadkeep_recall::{Builder, Doc, NewDoc, Query, snippet};
+use threadkeep_recall::{Builder, Found as FoundDoc, NewDoc, Query, snippet};
 use threadkeep_store::{Store, StoreError};
 
 use super::SNIPPET;
@@ -64,8 +64,7 @@ impl<S: Store> Keep<S> {
     pub(super) async fn remembered_hit(
         &self,
         key: &str,
-        doc: &Doc,
-        score: f32,
+        found_doc: &FoundDoc<'_>,
         query: &Query,
     ) -> Result<Option<Hit>, KeepError> {
         let bytes = match self.inner.store.get(key).await {
@@ -73,7 +72,7 @@ impl<S: Store> Keep<S> {
             read => read?,
         };
         let Some(bytes) = bytes else { return Ok(None) };
-        let (found, id, transcript, time, text, sources) = if doc.kind == Found::Episode as u8 {
+        let (found, id, transcript, time, text, sources) = if found_doc.doc.kind == Found::Episode as u8 {
             let Ok(it) = from_json::<Episode>(&bytes) else { return Ok(None) };
             (Found::Episode, it.id, it.transcript, it.created_at, with_tags(&it.summary, &it.tags), it.sources)
         } else {
@@ -104,7 +103,8 @@ impl<S: Store> Keep<S> {
             leaf,
             role: found.name().to_owned(),
             created_at: Some(time),
-            score,
+            score: found_doc.score,
+            why: found_doc.why.clone(),
             snippet: snippet(&text, query, SNIPPET),
             message: None,
             sources,
@@ -143,8 +143,8 @@ pub(super) fn summary_doc<'a>(tree: &'a Transcript, seq: u64, checkpoint: &Check
 }
 
 /// The hit on a summary: it stands at its anchor, and its sources are those of the statements that have what was looked for.
-pub(super) fn summary_hit(tree: &Transcript, doc: &Doc, score: f32, query: &Query) -> Option<Hit> {
-    let (_, checkpoint) = tree.checkpoints().find(|(seq, _)| *seq == doc.seq)?;
+pub(super) fn summary_hit(tree: &Transcript, found: &FoundDoc<'_>, query: &Query) -> Option<Hit> {
+    let (_, checkpoint) = tree.checkpoints().find(|(seq, _)| *seq == found.doc.seq)?;
     let mut sources: Vec<Source> = Vec::new();
     for statement in &checkpoint.statements {
         if !snippet(&statement.text, query, SNIPPET).highlights.is_empty() {
@@ -161,7 +161,8 @@ pub(super) fn summary_hit(tree: &Transcript, doc: &Doc, score: f32, query: &Quer
         leaf: Some(tree.newest_leaf(&checkpoint.anchor)?.node.id.clone()),
         role: Found::Summary.name().to_owned(),
         created_at: Some(checkpoint.created_at),
-        score,
+        score: found.score,
+        why: found.why.clone(),
         snippet: snippet(&summary_text(checkpoint), query, SNIPPET),
         message: checkpoint.message(),
         sources,

@@ -1,7 +1,7 @@
 //! What was found, read from the store: a hit is never made of what the index says alone.
 
 use threadkeep_core::{Entry, MessageId, Node, Transcript, TranscriptId};
-use threadkeep_recall::{Doc, Found as FoundDoc, Query, snippet};
+use threadkeep_recall::{Found as FoundDoc, Query, snippet};
 use threadkeep_store::{Scan, Store, around};
 
 use super::SNIPPET;
@@ -22,7 +22,7 @@ impl<S: Store> Keep<S> {
     ) -> Result<Option<Hit>, KeepError> {
         if found.doc.index == REMEMBERED {
             return match remembered.key(&found.doc) {
-                Some(key) => self.remembered_hit(key, &found.doc, found.score, query).await,
+                Some(key) => self.remembered_hit(key, found, query).await,
                 None => Ok(None),
             };
         }
@@ -36,8 +36,8 @@ impl<S: Store> Keep<S> {
         let mut hit = None;
         let mut look = |log: &Log| {
             hit = match found.doc.kind == Found::Summary as u8 {
-                true => summary_hit(&log.tree, &found.doc, found.score, query),
-                false => tree_hit(&log.tree, &found.doc, found.score, query),
+                true => summary_hit(&log.tree, found, query),
+                false => tree_hit(&log.tree, found, query),
             };
         };
         self.read_with(&transcript, &mut look).await?;
@@ -80,34 +80,34 @@ impl<S: Store> Keep<S> {
         let (Some(own), Some(leaf)) = (line.and_then(node), newest) else {
             return Ok(None);
         };
-        Ok(message_hit(transcript, &own, &leaf.id, &found.doc, found.score, query))
+        Ok(message_hit(transcript, &own, &leaf.id, found, query))
     }
 }
 
-fn tree_hit(tree: &Transcript, doc: &Doc, score: f32, query: &Query) -> Option<Hit> {
-    let node = &tree.at_seq(doc.seq)?.node;
-    message_hit(tree.id(), node, &tree.newest_leaf(&node.id)?.node.id, doc, score, query)
+fn tree_hit(tree: &Transcript, found: &FoundDoc<'_>, query: &Query) -> Option<Hit> {
+    let node = &tree.at_seq(found.doc.seq)?.node;
+    message_hit(tree.id(), node, &tree.newest_leaf(&node.id)?.node.id, found, query)
 }
 
 fn message_hit(
     transcript: &TranscriptId,
     node: &Node,
     leaf: &MessageId,
-    doc: &Doc,
-    score: f32,
+    found: &FoundDoc<'_>,
     query: &Query,
 ) -> Option<Hit> {
-    let message = node.messages.get(doc.index as usize)?;
+    let message = node.messages.get(found.doc.index as usize)?;
     Some(Hit {
         found: Found::Message,
         id: None,
         transcript: Some(transcript.clone()),
         node: Some(node.id.clone()),
-        index: doc.index,
+        index: found.doc.index,
         leaf: Some(leaf.clone()),
         role: message.role.as_str().to_owned(),
         created_at: node.created_at,
-        score,
+        score: found.score,
+        why: found.why.clone(),
         snippet: snippet(&searchable(message), query, SNIPPET),
         message: Some(message.clone()),
         sources: Vec::new(),
