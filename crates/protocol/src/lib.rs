@@ -64,6 +64,7 @@ pub use search::{Found, Hit, IndexProgress, SearchOptions, SearchParams, SearchR
 pub use settings::{ContextSettings, JournalParams, ModelParams, SettingsRequest, SummarizerName, context_params};
 pub use spending::{SpendingLimit, SpendingSpan};
 pub use threadkeep_core::read::BadRequest;
+pub use threadkeep_recall::Why;
 pub use undo::{Change, Undone};
 pub use vectors::{NewVectors, Place, ToEmbed, Vector};
 pub use what_if::{

@@ -162,7 +162,7 @@ pub(crate) fn files() -> Vec<File> {
             vec![
                 answer::<protocol::Found>(),
                 option::<protocol::SearchParams>(),
-                answer::<threadkeep_recall::Why>(),
+                answer::<protocol::Why>(),
                 answer::<protocol::Hit>(),
                 answer::<protocol::IndexProgress>(),
             ],

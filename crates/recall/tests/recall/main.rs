@@ -2,6 +2,9 @@
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
 
+mod languages;
 mod naive;
+mod ranking;
+mod reference;
 mod search;
 mod vectors;
