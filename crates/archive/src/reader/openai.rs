@@ -13,7 +13,7 @@ use crate::report::Report;
 use crate::{Code, Conversation, Format, clean, when};
 
 const IDS: [&str; 5] = ["conversation_id", "conversationId", "id", "uuid", "session_id"];
-const TIMES: [&str; 5] = ["created_at", "create_time", "created", "timestamp", "date"];
+const TIMES: [&str; 6] = ["created_at", "createdAt", "create_time", "created", "timestamp", "date"];
 
 /// The id that an object gives its conversation: text or a number.
 pub(super) fn own_id(fields: &Fields) -> Option<String> {
@@ -68,7 +68,7 @@ impl Messages {
         match clean::value(raw.get()) {
             Ok(Value::Object(message)) => match lenient(message, &place, report) {
                 Ok(message) => {
-                    let time = TIMES.iter().find_map(|name| message.extra.get(*name).and_then(when::millis));
+                    let time = time(&message, &place, report);
                     self.list.message(message, time);
                 }
                 Err(error) => report.skip(&place, Code::BadShape, error.to_string()),
@@ -92,6 +92,21 @@ impl Messages {
         let tree = self.list.tree(Format::OpenAiMessages, None, place, known, report)?;
         Some(tree.finish(place, digest, report))
     }
+}
+
+/// When a message says that it was made. A time that cannot be read stays with the message as it came, and is reported.
+fn time(message: &Message, place: &str, report: &mut Report) -> Option<i64> {
+    let given = || TIMES.iter().filter_map(|name| Some((*name, message.extra.get(*name)?)));
+    let time = given().find_map(|(_, value)| when::millis(value));
+    if time.is_none()
+        && let Some((name, _)) = given().find(|(_, value)| !value.is_null())
+    {
+        let reason = format!(
+            "its {name} is no time: it must be ISO 8601 text, or a number of milliseconds or seconds since 1970"
+        );
+        report.warn(place, Code::BadShape, reason);
+    }
+    time
 }
 
 /// Reads a message; a field of a type that the chat form does not know is put aside under `extra["openai"]`.

@@ -87,3 +87,37 @@ fn odd_messages_come_in_with_what_is_odd_beside_them() {
     let last = tree.nodes().next_back().unwrap();
     assert_eq!(last.node.messages[0].extra["openai"]["tool_calls"]["bad"], 1);
 }
+
+#[test]
+fn the_times_of_messages_are_read_in_every_form_and_nonsense_is_reported_with_its_place() {
+    let at = |created: serde_json::Value| json!({"id": "m", "role": "user", "createdAt": created, "content": "hi"});
+    let messages = json!([
+        at(json!("2024-12-01T10:00:00Z")),
+        at(json!("2024-12-01T12:00:00.250+02:00")),
+        at(json!(1_733_047_200_500_i64)),
+        {"role": "assistant", "content": "stored", "timestamp": "2024-12-01T10:00:01.000Z", "tokens": 6},
+        at(json!("the other day")),
+        at(json!({"seconds": 5})),
+        at(json!("2024-02-30T10:00:00Z")),
+        at(serde_json::Value::Null),
+    ]);
+    let outcome = read("messages.json", messages.to_string().as_bytes());
+    let tree = outcome.only();
+    let times: Vec<_> = tree.nodes().skip(1).map(|placed| placed.node.created_at).collect();
+    let first = 1_733_047_200_000;
+    assert_eq!(times[..4], [Some(first), Some(first + 250), Some(first + 500), Some(first + 1_000)]);
+    assert_eq!(times[4..], [None; 4]);
+    // The messages are there all the same, with what they came with.
+    let back: Vec<_> = tree.nodes().skip(1).map(|placed| placed.node.messages[0].to_json()).collect();
+    assert_eq!(json!(back), messages);
+    let told: Vec<_> = outcome.warnings.iter().map(|told| (told.code, told.place.as_str())).collect();
+    let bad = |place| (Code::BadShape, place);
+    assert_eq!(
+        told,
+        [bad("messages.json, message 5"), bad("messages.json, message 6"), bad("messages.json, message 7")],
+        "{}",
+        outcome.remarks()
+    );
+    assert!(outcome.warnings[0].reason.starts_with("its createdAt is no time"), "{}", outcome.remarks());
+    assert!(outcome.skipped.is_empty());
+}
