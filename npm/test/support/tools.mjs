@@ -9,6 +9,7 @@ const face = (name) => import(pathToFileURL(join(installed, `dist/tools/${name}.
 export const { memoryFiles, memoryTools } = await face("tools");
 export const { memoryHandlers, memoryTool } = await face("anthropic-memory");
 export const { mcpServer } = await face("mcp");
+export const { memoryFolder } = await face("memory-folder");
 export const { hasWebMcp, registerTools } = await face("webmcp");
 
 /** A keep in memory with its tools: `call` gives what a tool answers, read; `fails` the words of an error. */
