@@ -66,18 +66,18 @@ test("the surface is what it says", async () => {
       keep,
       "close thread at transcript mailbox records receive extend node chain threads transcripts roots parties search import export on lint stats deleteAll",
     ],
-    [thread, "append messages recent stored count clear head moveTo fork strategy setStrategy end"],
+    [thread, "append messages recent stored count clear head moveTo undo fork strategy setStrategy end"],
     [
       Object.getPrototypeOf(thread),
       "context toolResult compact checkpoints epochs afterResponse compactionRequired requestCompaction clearCompactionRequest toolInteractions search pins smallestBudget forecast comparePolicies compareBranches",
     ],
-    [keep.at("node"), "children depth seal alias choose deleteBranch end pin unpin"],
+    [keep.at("node"), "children depth seal alias choose mend history deleteBranch end pin unpin"],
     [keep.transcript("id"), "outline tree rename delete"],
     [keep.mailbox("ann"), "send reply messages message dismiss follow collectDismissed"],
     [keep.memory, "episodes facts remember editFact editEpisode pin forget retrieve"],
     [keep.messageStore, "append getRecent getAll getRange getCount compact clear"],
     [keep.searchIndex, "progress embedMissing"],
-    [keep.settings, "get set"],
+    [keep.settings, "get set expire"],
     [keep.requests, "list costs get diff simulate caseFile"],
   ];
   for (const [handle, names] of promised) assert.deepEqual(methodsOf(handle), names.split(" ").sort());
@@ -172,7 +172,7 @@ test("nothing of the main entry leads to Node or to a package of others, and not
 });
 
 test("only the entries for servers lead to Node's own modules", async () => {
-  const servers = ["./file", "./postgres", "./redis"];
+  const servers = ["./file", "./memory-folder", "./postgres", "./redis"];
   for (const entry of entries) {
     const { others } = await graph(entry, "browser");
     assert.equal(
