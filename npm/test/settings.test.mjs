@@ -304,7 +304,10 @@ test("a thread expires by its own time to live before that of the keep", async (
   // It is stored, and what expired left nothing.
   await keep.close();
   const again = await Threadkeep.open({ storage: adapter });
-  assert.deepEqual([(await again.settings.get("usual")).ttl, (await again.settings.get("never")).ttl, (await again.settings.get("short")).ttl], [3_600, false, 3_600]);
+  assert.deepEqual(
+    [(await again.settings.get("usual")).ttl, (await again.settings.get("never")).ttl, (await again.settings.get("short")).ttl],
+    [3_600, false, 3_600],
+  );
   assert.deepEqual((await again.threads()).map(({ name }) => name).sort(), ["never", "usual"]);
   assert.equal((await again.transcripts()).length, 2);
   await again.close();

@@ -7,7 +7,20 @@ import { Threadkeep, assistant, many, rejects, texts, user } from "./support/exp
 import { inChild } from "./support/installed.mjs";
 import { startProxy } from "./support/proxy.mjs";
 import { PASSWORD, startPostgres } from "./support/servers.mjs";
-import { bytes, change, compareThreads, contract, exampleOf, fillThreads, lostAnswers, postgresSetup, postgresStore, skew, story, wholeScans } from "./support/stores.mjs";
+import {
+  bytes,
+  change,
+  compareThreads,
+  contract,
+  exampleOf,
+  fillThreads,
+  lostAnswers,
+  postgresSetup,
+  postgresStore,
+  skew,
+  story,
+  wholeScans,
+} from "./support/stores.mjs";
 
 let server;
 let admin;

@@ -26,7 +26,9 @@ impl<S: Store> Keep<S> {
                 Ok((tree.id().clone(), node.clone(), made, own_branch(tree, &head.name, node), tree.next_seq()))
             });
             let Some((transcript, node, Some(made), own, seen)) = found.await? else { continue };
-            let Some(seconds) = self.ttl(&transcript, &head.name).await?.filter(|seconds| *seconds > 0) else { continue };
+            let Some(seconds) = self.ttl(&transcript, &head.name).await?.filter(|seconds| *seconds > 0) else {
+                continue;
+            };
             let end = made.saturating_add_unsigned(seconds.saturating_mul(1000));
             if end > self.now() {
                 continue;
@@ -44,7 +46,8 @@ impl<S: Store> Keep<S> {
     async fn ttl(&self, transcript: &TranscriptId, head: &str) -> Result<Option<u64>, KeepError> {
         for key in [keys::settings_at(head), keys::settings_of(transcript), keys::SETTINGS.to_owned()] {
             let Some(bytes) = self.inner.store.get(&key).await? else { continue };
-            let found = serde_json::from_slice::<Value>(&bytes).ok().and_then(|mut all| Some(all.get_mut("ttl")?.take()));
+            let found =
+                serde_json::from_slice::<Value>(&bytes).ok().and_then(|mut all| Some(all.get_mut("ttl")?.take()));
             if let Some(found) = found {
                 return Ok(Some(found.as_u64().unwrap_or(0)));
             }

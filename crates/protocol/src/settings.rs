@@ -417,7 +417,8 @@ mod tests {
         }
         let why = ContextSettings::read(r#"{"polcy": "stable"}"#).unwrap_err().why;
         assert!(
-            why.ends_with("memory, tools, render, compaction, summarizer, journal, models, ttl") && !why.contains("pins"),
+            why.ends_with("memory, tools, render, compaction, summarizer, journal, models, ttl")
+                && !why.contains("pins"),
             "{why}"
         );
     }

@@ -189,7 +189,15 @@ export async function fillThreads(keep) {
   await main.append([
     { role: "user", content: "look at this", pinned: true },
     { role: "assistant", content: null, tool_calls: [call] },
-    { role: "tool", tool_call_id: "c1", content: [{ type: "text", text: "two" }, { type: "image", url: "x" }, { type: "text", text: "parts" }] },
+    {
+      role: "tool",
+      tool_call_id: "c1",
+      content: [
+        { type: "text", text: "two" },
+        { type: "image", url: "x" },
+        { type: "text", text: "parts" },
+      ],
+    },
     { role: "assistant", content: "odd: \u0000 and \\u0000 and \\\u0000, ü 漢 and\na line" },
     { role: "assistant", content: "for people", include_in_context: false },
   ]);

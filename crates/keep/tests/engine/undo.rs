@@ -120,9 +120,13 @@ fn the_history_of_a_message_is_its_versions_oldest_first_with_their_times() {
         world.host.pass(1_000);
         let second = say(&keep, "second", Some(&one)).await;
         let third = say(&keep, "third", Some(&one)).await;
-        keep.append_from("a", vec![Message::assistant("no version")], &Start { after: Some(one.clone()), expect: None })
-            .await
-            .unwrap();
+        keep.append_from(
+            "a",
+            vec![Message::assistant("no version")],
+            &Start { after: Some(one.clone()), expect: None },
+        )
+        .await
+        .unwrap();
         for any in [&first, &second, &third] {
             let versions = keep.history(any).await.unwrap();
             assert_eq!(versions.iter().map(|node| &node.id).collect::<Vec<_>>(), [&first, &second, &third]);
