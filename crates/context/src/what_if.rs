@@ -8,7 +8,7 @@ use super::{Context, Prepared};
 impl Prepared {
     /// The smallest `max_tokens` at which a message of the history is in the prompt and the prompt is not over its budget,
     /// everything else being as planned. `None` for a message that no such budget brings in: it is out of context, or
-    /// another limit is in the way.
+    /// another limit is in the way. In a history with importances, a smaller one may do as well.
     pub fn smallest_budget(&self, plan: &Plan, index: usize) -> Option<u64> {
         let group = *self.groups.of.get(index).filter(|group| **group != NONE)?;
         let with = |tokens: u64| Plan { budget: Budget { max_tokens: Some(tokens), ..plan.budget }, ..plan.clone() };

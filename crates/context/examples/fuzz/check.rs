@@ -125,7 +125,8 @@ fn kept(case: &Case, context: &Context) -> Found {
         let there = line(newest).is_some_and(|line| line.tokens_after > 0);
         hold(there, "newest-user", || format!("message {newest}: {:?}", line(newest)))?;
     }
-    let cut = [rule::OVER_MAX_TOKENS, rule::OVER_MAX_MESSAGES, rule::OVER_MAX_CHARS, rule::STABLE_CUT];
+    let over = [rule::OVER_MAX_TOKENS, rule::OVER_MAX_MESSAGES, rule::OVER_MAX_CHARS];
+    let cut = [over.as_slice(), &[rule::STABLE_CUT, rule::LESS_IMPORTANT]].concat();
     for (at, message) in case.messages.iter().enumerate() {
         let Some(line) = line(at) else { return Err(("a-line-for-each", at.to_string())) };
         let stays = message.pinned

@@ -181,7 +181,7 @@ fn edit(random: &mut Random, messages: &mut Vec<Message>) {
         return;
     }
     let (a, b) = (random.below(messages.len()), random.below(messages.len()));
-    match random.below(8) {
+    match random.below(9) {
         0 => drop(messages.remove(a)),
         1 => messages.swap(a, b),
         2 => messages.insert(b, messages[a].clone()),
@@ -189,6 +189,7 @@ fn edit(random: &mut Random, messages: &mut Vec<Message>) {
         4 => messages[a].tool_call_id = None,
         5 => messages[a].include_in_context = false,
         6 => messages[a].pinned = true,
+        7 => drop(messages[a].extra.insert("importance".to_owned(), random.pick(&[0.0, 0.2, 0.5, 0.8, 1.0, 7.0]).into())),
         _ => messages.truncate(a + 1),
     }
 }

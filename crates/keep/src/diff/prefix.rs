@@ -117,6 +117,7 @@ fn options_of(name: &str) -> &'static [&'static str] {
         rule::PENDING_CALL | rule::ABORTED_CALL => &["live"],
         rule::CHECKPOINT | rule::SLIDING_WINDOW => &["epoch"],
         rule::OVER_MAX_TOKENS | rule::OVER_MAX_MESSAGES | rule::OVER_MAX_CHARS => &["budget"],
+        rule::IMPORTANT | rule::LESS_IMPORTANT => &["policy", "budget"],
         rule::STABLE | rule::STABLE_CUT | rule::NEWEST | rule::OPENS_TURN => &["policy", "budget"],
         _ => &[],
     }
