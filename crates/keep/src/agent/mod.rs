@@ -117,7 +117,6 @@ pub struct Agent<S: Store> {
     summariser: Option<By>,
     service: Option<Rc<dyn Service>>,
     inbox: Inbox,
-    /// When it last looked for what was dismissed.
     collected: Cell<Option<i64>>,
     /// What ends the turns that are under way.
     running: RefCell<HashMap<MessageId, Cancel>>,
