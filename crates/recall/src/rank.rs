@@ -21,8 +21,9 @@ const CLOSELY: usize = 100;
 /// The sums of a query.
 struct Sums {
     scores: Vec<f32>,
-    /// Whether a document may be found: it has a word itself, or is short and answers one that has.
-    found: Vec<bool>,
+    /// Whether a document has a word itself, and whether it is short and answers one that has: others are not found.
+    own: Vec<bool>,
+    answers: Vec<bool>,
     /// What words of the query each session has.
     sessions: Vec<f32>,
     /// For one clause: how often it is in each document, whether a document is done, and how often it is in each session.
@@ -40,7 +41,8 @@ impl Index {
         self.pass(filter, &mut open);
         let mut sums = Sums {
             scores: vec![0.0; count],
-            found: vec![false; count],
+            own: vec![false; count],
+            answers: vec![false; count],
             sessions: vec![0.0; self.context.session_damping.len()],
             often: vec![0.0; count],
             done: vec![false; count],
@@ -65,10 +67,11 @@ impl Index {
         let Tuning { session, time, .. } = self.tuning;
         let Context { sessions, priors, .. } = &self.context;
         let mut best: Vec<(f32, u32)> = Vec::new();
-        for number in (0..count).filter(|number| open[*number] && sums.found[*number]) {
+        for number in (0..count).filter(|number| open[*number] && (sums.own[*number] || sums.answers[*number])) {
             let score = sums.scores[number] + session * sums.sessions[sessions[number] as usize];
             if score > 0.0 {
-                best.push((score * priors[number], number as u32));
+                // Only its own words count more for who said them.
+                best.push((if sums.own[number] { score * priors[number] } else { score }, number as u32));
             }
         }
         let dated = time > 0.0 && !query.times.is_empty();
@@ -108,7 +111,7 @@ impl Index {
         let alone = common || near == [0.0; 4];
         for (number, often) in hits {
             let often = *often as f32;
-            sums.found[*number as usize] = true;
+            sums.own[*number as usize] = true;
             sums.often[*number as usize] = often;
             sums.scores[*number as usize] += gain(often, *number) * if alone { 1.0 + own } else { own };
         }
@@ -117,7 +120,7 @@ impl Index {
             for (number, _) in hits {
                 self.context.visit(*number, &mut |near, is_answer| {
                     if is_answer && self.lengths[near as usize] <= answer {
-                        sums.found[near as usize] = true;
+                        sums.answers[near as usize] = true;
                     }
                     if !std::mem::replace(&mut sums.done[near as usize], true) {
                         touched.push(near);

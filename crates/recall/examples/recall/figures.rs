@@ -68,6 +68,10 @@ pub fn measure(set: &Set, way: Way) -> Vec<Figures> {
                 if stop_words {
                     query = with_stop_words(text);
                 }
+                // The reference knows no identifiers that are looked for as a whole.
+                if tuning == Tuning::plain() {
+                    query.clauses.retain(|clause| clause.slots.len() == 1);
+                }
                 query.clauses.iter_mut().flat_map(|clause| &mut clause.slots).for_each(|slot| slot.forms &= forms);
                 let found = index.find(&query, &Filter::default(), 20);
                 found.iter().map(|found| found.doc.seq as usize).collect()

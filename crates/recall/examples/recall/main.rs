@@ -1,6 +1,6 @@
 //! `cargo xtask bench recall`: how much of the evidence for questions a search finds, beside an independent BM25 and without each feature in
 //! turn; and what an index of 100,000 messages costs. BEAM and BFCL's memory task are read from the folder of real data. `THREADKEEP_CHATS`
-//! (`--chats PATH`) names a file or a folder of other sets (see `others`), with more of BEAM in its folder `beam`.
+//! (`--chats PATH`) names a file or a folder of other sets (see `others`), with more of BEAM in its folders `beam` and `beam-1m`.
 //! The argument `tune` prints BEAM's odd files under other figures: weights are chosen on these alone.
 
 #![allow(clippy::unwrap_used, reason = "a measurement that cannot go on should stop")]
@@ -72,12 +72,13 @@ fn other_sets(path: &Path) {
     if !all.is_empty() {
         print("LoCoMo, all categories together (looked at)", &all, Some(78.0));
     }
-    let beam = |from: u32, to: u32| -> Vec<Set> {
-        (from..=to).step_by(2).filter_map(|number| questions::beam(&path.join("beam"), number)).collect()
+    let beam = |folder: &str, from: u32, to: u32, step: usize| -> Vec<Set> {
+        (from..=to).step_by(step).filter_map(|number| questions::beam(&path.join(folder), number)).collect()
     };
     for (name, sets) in [
-        ("BEAM files 7 to 19, odd (weights were chosen on odd files)", beam(7, 19)),
-        ("BEAM files 8 to 20, even (held out)", beam(8, 20)),
+        ("BEAM files 7 to 19, odd (weights were chosen on odd files)", beam("beam", 7, 19, 2)),
+        ("BEAM files 8 to 20, even (looked at)", beam("beam", 8, 20, 2)),
+        ("BEAM's 1M tier (held out)", beam("beam-1m", 1, 35, 1)),
     ] {
         if !sets.is_empty() {
             print(name, &sums(&sets), None);
@@ -106,7 +107,8 @@ fn print(name: &str, sums: &Sums, target: Option<f64>) {
     }
     println!("\n{name}: {questions} questions");
     println!("{:<30} {:>6} {:>6} {:>6} {:>15} {:>6} {:>6}", "", "R@1", "R@5", "R@10", "95 of 100", "R@20", "MRR");
-    for (way, all) in sums {
+    // A set of which there are no vectors has no figures by them.
+    for (way, all) in sums.iter().filter(|(way, all)| !way.contains("vectors") || mean(all, 4) > 0.0) {
         let at = |at: usize| format!("{:.1}", mean(all, at));
         let (low, high) = interval(all, AT_10);
         let (one, five, ten, twenty, rank) = (at(0), at(1), at(2), at(3), at(4));
