@@ -19,7 +19,7 @@ test("what is appended comes back in order", async () => {
 test("a long history comes back whole, whatever the lengths of its messages", async () => {
   const keep = await memory();
   const lengths = [0, 10, 49_100, 1, 200_000, 30_000, 30_000, 3];
-  const said = lengths.map((length, index) => ({ role: "user", content: `${index}: ${"é\"\n".repeat(length)}`, mine: [index] }));
+  const said = lengths.map((length, index) => ({ role: "user", content: `${index}: ${'é"\n'.repeat(length)}`, mine: [index] }));
   await keep.messageStore.append("main", said);
   assert.deepEqual(await keep.messageStore.getAll("main"), said);
   assert.deepEqual(await keep.messageStore.getRange("main", 2, 5), said.slice(2, 5));

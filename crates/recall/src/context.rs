@@ -69,7 +69,10 @@ impl Context {
         for number in 0..self.before.len() as u32 {
             let mut at = number;
             // No way is longer than there are documents: a damaged index may go in circles.
-            while self.sessions[at as usize] == NONE && self.before[at as usize] != NONE && way.len() < self.before.len() {
+            while self.sessions[at as usize] == NONE
+                && self.before[at as usize] != NONE
+                && way.len() < self.before.len()
+            {
                 way.push(at);
                 at = self.before[at as usize];
             }

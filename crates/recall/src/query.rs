@@ -89,11 +89,14 @@ impl Query {
         }
         let language = Language::guess(text);
         let mut query = Self { clauses: read.clauses, words: read.seen_words, times: times(text, now), language };
-        let small: Vec<&str> = query.clauses.iter().flat_map(|clause| &clause.slots).map(|slot| slot.word.as_str()).collect();
+        let small: Vec<&str> =
+            query.clauses.iter().flat_map(|clause| &clause.slots).map(|slot| slot.word.as_str()).collect();
         let (language, count) = Language::of_stop_words(&small);
         // One small word of another language may be a word of this one: to `die hard` the first matters.
         let sure = language == Language::English || count > 1;
-        let says = |clause: &Clause| clause.required || clause.slots.iter().any(|slot| !(sure && language.is_stop_word(&slot.word)));
+        let says = |clause: &Clause| {
+            clause.required || clause.slots.iter().any(|slot| !(sure && language.is_stop_word(&slot.word)))
+        };
         if query.clauses.iter().any(|clause| says(clause) && !clause.excluded) {
             query.clauses.retain(|clause| says(clause) || clause.excluded);
         }
@@ -211,7 +214,13 @@ fn slots(text: &str) -> Vec<Slot> {
     words(text, &mut |word| {
         // Of a whole and its first part the parts are enough: they say the same, in a row.
         if slots.last().is_none_or(|last| last.offset != word.position) {
-            slots.push(Slot { word: word.text.to_owned(), offset: word.position, prefix: false, forms: false, pair: word.pair });
+            slots.push(Slot {
+                word: word.text.to_owned(),
+                offset: word.position,
+                prefix: false,
+                forms: false,
+                pair: word.pair,
+            });
         }
     });
     // A run of characters without spaces ends with its last character alone, which a search for the run need not ask for;

@@ -25,7 +25,8 @@ const MONTHS: [&str; 12] = [
 const WEEKDAYS: [&str; 7] = ["monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday"];
 const NUMBERS: &str = "one two three four five six seven eight nine ten eleven twelve";
 /// What stands before a month or a year that is one: `may` alone is no month.
-const BEFORE: &str = " in of during since until by last this early late mid im en au de del nel em år în в год year jahr año ano anno ";
+const BEFORE: &str =
+    " in of during since until by last this early late mid im en au de del nel em år în в год year jahr año ano anno ";
 /// What may stand between a day, a month and a year.
 const BETWEEN: &str = " of the de del di den st nd rd th er ";
 
@@ -300,7 +301,9 @@ mod tests {
 
     #[test]
     fn what_names_no_date_is_no_time() {
-        for text in ["before we moved", "may I march", "the 2023 model has 5 doors", "a week of rain", "room 12", "1.2.3", ""] {
+        for text in
+            ["before we moved", "may I march", "the 2023 model has 5 doors", "a week of rain", "room 12", "1.2.3", ""]
+        {
             assert_eq!(read(text), "", "{text}");
         }
     }

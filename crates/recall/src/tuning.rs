@@ -45,6 +45,15 @@ impl Default for Tuning {
 impl Tuning {
     /// BM25 and nothing else.
     pub fn plain() -> Self {
-        Self { near: [0.0; 4], answer: 0, own: 0.0, session: 0.0, closeness: 0.0, user: 1.0, time: 0.0, ..Self::default() }
+        Self {
+            near: [0.0; 4],
+            answer: 0,
+            own: 0.0,
+            session: 0.0,
+            closeness: 0.0,
+            user: 1.0,
+            time: 0.0,
+            ..Self::default()
+        }
     }
 }

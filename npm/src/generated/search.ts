@@ -33,6 +33,18 @@ export interface SearchParams {
   wait?: boolean;
 }
 
+/** Why a document was found. */
+export interface SearchReason {
+  /** What of the query it has itself: words and phrases in lower case, as the query has them. */
+  words: string[];
+  /** What only the messages near it have. */
+  context: string[];
+  /** Whether it is of the time that the query names. */
+  time: boolean;
+  /** How near its vector is to the query's, from 0 to 1; 0 if it was found by words alone. */
+  meaning: number;
+}
+
 /** Something that was found. */
 export interface SearchHit {
   /** What it is: a message, the summary of a checkpoint, an episode, or a fact. */
@@ -56,6 +68,8 @@ export interface SearchHit {
   createdAt: number | null;
   /** How well it fits: above zero, comparable within one search. */
   score: number;
+  /** Why it was found: by which words, by which words of messages near it, by its time, by its meaning. */
+  why: SearchReason;
   /** The message; of a summary the one that stands in prompts; `null` for episodes and facts. */
   message: Message | null;
   /** The messages that it came from; of a summary those behind its statements with the words of the query. */

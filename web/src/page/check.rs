@@ -84,7 +84,9 @@ fn list(page: Page, transcript: &TranscriptId, leaf: &MessageId, found: &[Findin
 async fn mended(page: Page, transcript: TranscriptId, leaf: MessageId) {
     let end = match page.engine.ask(Ask::Recall(Box::new(Recall::Mend(leaf)))).await {
         Ok(Reply::Mended(Some(end))) => end,
-        Ok(_) => return page.notices.say("Nothing was mended", "Only the writer of what is left can say what it means."),
+        Ok(_) => {
+            return page.notices.say("Nothing was mended", "Only the writer of what is left can say what it means.");
+        }
         Err(error) => return page.notices.fail(&error),
     };
     // The branch that is shown when the thread is opened again.

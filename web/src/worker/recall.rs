@@ -21,7 +21,9 @@ use web_sys::WorkerGlobalScope;
 
 use super::browser::OfBrowser;
 use super::{CANCEL, Engine, inspect, part_missing, say, shared_parts, stop_compaction};
-use crate::wire::{Card, Carrier, Compacted, Epoch, Finding, FromWorker, Memory, Question, Recall, Reply, Sends, Way, nodes};
+use crate::wire::{
+    Card, Carrier, Compacted, Epoch, Finding, FromWorker, Memory, Question, Recall, Reply, Sends, Way, nodes,
+};
 use crate::{format, pieces};
 
 /// How many characters of a message stand in the line of a step.

@@ -189,7 +189,9 @@ fn edit(random: &mut Random, messages: &mut Vec<Message>) {
         4 => messages[a].tool_call_id = None,
         5 => messages[a].include_in_context = false,
         6 => messages[a].pinned = true,
-        7 => drop(messages[a].extra.insert("importance".to_owned(), random.pick(&[0.0, 0.2, 0.5, 0.8, 1.0, 7.0]).into())),
+        7 => {
+            drop(messages[a].extra.insert("importance".to_owned(), random.pick(&[0.0, 0.2, 0.5, 0.8, 1.0, 7.0]).into()))
+        }
         _ => messages.truncate(a + 1),
     }
 }

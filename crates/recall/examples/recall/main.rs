@@ -112,16 +112,19 @@ fn print(name: &str, sums: &Sums, target: Option<f64>) {
         let at = |at: usize| format!("{:.1}", mean(all, at));
         let (low, high) = interval(all, AT_10);
         let (one, five, ten, twenty, rank) = (at(0), at(1), at(2), at(3), at(4));
-        println!("{way:<30} {one:>6} {five:>6} {ten:>6} {:>15} {twenty:>6} {rank:>6}", format!("{low:.1} to {high:.1}"));
+        println!(
+            "{way:<30} {one:>6} {five:>6} {ten:>6} {:>15} {twenty:>6} {rank:>6}",
+            format!("{low:.1} to {high:.1}")
+        );
         if *way == OURS {
             let plain = mean(&sums[0].1, AT_10);
             let (goal, verdict) = match target {
-                Some(goal) => {
-                    (format!("at least {goal} %"), if mean(all, AT_10) >= goal { "ok" } else { "missed" })
-                }
+                Some(goal) => (format!("at least {goal} %"), if mean(all, AT_10) >= goal { "ok" } else { "missed" }),
                 None => (String::new(), ""),
             };
-            println!("BENCH\t{name}: recall@10 of {questions} questions (plain BM25 {plain:.1} %)\t{ten} %\t{goal}\t{verdict}");
+            println!(
+                "BENCH\t{name}: recall@10 of {questions} questions (plain BM25 {plain:.1} %)\t{ten} %\t{goal}\t{verdict}"
+            );
         }
     }
 }
@@ -148,7 +151,8 @@ const KNOBS: [Knob; 13] = [
 /// BEAM's odd files under one changed figure after the other. Arguments such as `own=0.6` change where it starts.
 fn tune(odd: &[Set]) {
     let mut base = Tuning::default();
-    for (name, value) in std::env::args().filter_map(|it| it.split_once('=').map(|(a, b)| (a.to_owned(), b.to_owned()))) {
+    for (name, value) in std::env::args().filter_map(|it| it.split_once('=').map(|(a, b)| (a.to_owned(), b.to_owned())))
+    {
         let knob = KNOBS.iter().find(|knob| knob.0 == name).expect("a figure of that name");
         knob.1(&mut base, value.parse().expect("a number"));
     }

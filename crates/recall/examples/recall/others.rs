@@ -51,7 +51,8 @@ fn locomo(sample: &Value) -> Vec<(&'static str, Set)> {
     let mut places: HashMap<&str, usize> = HashMap::new();
     for number in 1.. {
         let Some(session) = talk.get(format!("session_{number}")) else { break };
-        let time = said_at(talk[format!("session_{number}_date_time")].as_str().unwrap_or_default()).unwrap_or_default();
+        let time =
+            said_at(talk[format!("session_{number}_date_time")].as_str().unwrap_or_default()).unwrap_or_default();
         for (at, turn) in session.as_array().into_iter().flatten().enumerate() {
             let text = |name: &str| turn[name].as_str().unwrap_or_default();
             places.insert(text("dia_id"), messages.len());

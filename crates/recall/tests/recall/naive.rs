@@ -3,9 +3,7 @@
 use std::collections::BTreeSet;
 
 use proptest::prelude::*;
-use threadkeep_recall::{
-    Builder, Clause, Filter, Index, Language, NewDoc, Picked, Query, Segment, merge, words,
-};
+use threadkeep_recall::{Builder, Clause, Filter, Index, Language, NewDoc, Picked, Query, Segment, merge, words};
 
 /// A text as terms with positions, by the public analysis.
 fn terms(text: &str) -> Vec<(String, u32)> {

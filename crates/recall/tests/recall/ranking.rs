@@ -50,7 +50,11 @@ fn words_of_neighbours_decide_between_equals() {
 fn neighbours_count_within_a_session_only() {
     let said = |pause: i64| [(1, 0, false, "Where is the passport?"), (1, pause, true, "In the drawer.")];
     assert_eq!(order(&index(&docs(&said(HOUR)), Tuning::default()), "passport"), [0, 1]);
-    assert_eq!(order(&index(&docs(&said(13 * HOUR)), Tuning::default()), "passport"), [0], "the next day is another session");
+    assert_eq!(
+        order(&index(&docs(&said(13 * HOUR)), Tuning::default()), "passport"),
+        [0],
+        "the next day is another session"
+    );
 }
 
 #[test]
@@ -127,7 +131,8 @@ fn what_has_the_words_comes_before_what_only_follows_it() {
 
 #[test]
 fn the_time_in_a_question_lifts_messages_of_that_time() {
-    let said: Vec<Said<'_>> = (0..5).map(|month| (1, 30 * DAY * month, false, "We had dinner at the harbour.")).collect();
+    let said: Vec<Said<'_>> =
+        (0..5).map(|month| (1, 30 * DAY * month, false, "We had dinner at the harbour.")).collect();
     let docs = docs(&said);
     let index = index(&docs, Tuning::default());
     let first = |query: &Query| index.find(query, &Filter::default(), 5).remove(0);
@@ -171,7 +176,8 @@ fn stop_words_count_in_quotes_and_alone() {
 
 #[test]
 fn a_hit_says_why_it_was_found() {
-    let docs = docs(&[(1, 0, false, "Where did you put the passport?"), (1, 0, true, "In the blue drawer, of course.")]);
+    let docs =
+        docs(&[(1, 0, false, "Where did you put the passport?"), (1, 0, true, "In the blue drawer, of course.")]);
     let index = index(&docs, Tuning::default());
     let found = find(&index, "passport drawer \"blue drawer\" in May 2023");
     assert_eq!(found[0].doc.seq, 1);
