@@ -229,6 +229,14 @@ test("a service that never answers delays no append, and a prompt only by its ti
   const { sent, error } = await store.close();
   assert.deepEqual([sent, error.code], [0, "memory-service"]);
   await rejects(hybrid({ keep, memory: service }).search("main", "x", { timeout: 5 }), "memory-service");
+  // Its own limit, and not that of all calls.
+  const patient = await open({ searchTimeout: 20, timeout: 20_000, syncStrategy: "end-of-session" });
+  patient.service.searching = never;
+  await patient.store.append("main", [user("hi")]);
+  const began = performance.now();
+  await patient.store.context("main");
+  assert.ok(performance.now() - began < 10_000);
+  await patient.store.close();
 });
 
 test("memories that are rubbish, or cut in the middle of a character, are never what a prompt fails at", { timeout: 30_000 }, async () => {

@@ -163,6 +163,12 @@ test("clear deletes what came from the conversation, all of it and nothing else"
     server.memories.map(({ memory }) => memory),
     ["stays", "written elsewhere"],
   );
+  // Messages that another thread has, too, are not gone.
+  await store.append("bob_1", [user("shared")]);
+  await store.sync();
+  await keep.thread("bob_1").fork("bob_2");
+  assert.deepEqual(await store.clear("bob_1"), { messages: 0, memory: "cleared" });
+  assert.equal(server.memories.at(-1).memory, "shared");
   // Somebody deleted it meanwhile: no error.
   server.behave = ({ method }) => (method === "DELETE" ? { status: 404 } : undefined);
   assert.equal((await store.clear("ann_2")).memory, "cleared");
