@@ -113,6 +113,18 @@ fn outgoing_messages_carry_the_depth_of_the_transcript() {
 }
 
 #[test]
+fn depth_counts_users_and_assistants_and_no_tool_results() {
+    let keep = World::default().tab();
+    run(async {
+        let script = Script::of([calls(&[("c", "listMessages", json!({}))]), says("one")]);
+        let (asked, answer) = exchange(&keep, &agent(&keep, &script), "how many?", None).await;
+        // The question, the call and the answer.
+        assert_eq!(depth::parse(&answer.body.joined()), (Some(3), "one"));
+        assert_eq!(keep.depth(&asked.message_id).await.unwrap(), 3);
+    });
+}
+
+#[test]
 fn a_node_has_message_id_parent_its_own_messages_and_the_inbox_number() {
     let keep = World::default().tab();
     run(async {
@@ -212,6 +224,9 @@ fn an_own_message_that_answers_nothing_begins_a_conversation_of_its_own() {
         exchange(&keep, &lal, "ask Bob for lunch", None).await;
         let invitation = box_of(&keep, "bob").await.remove(0);
         assert_eq!((invitation.reply_to, invitation.body.joined()), (None, "lunch?".into()));
+        // The agent said it, and no user.
+        let node = keep.node(&invitation.message_id).await.unwrap().unwrap();
+        assert_eq!(node.messages[0].role.as_str(), "assistant");
         keep.reply("bob", 1, "yes".into()).await.unwrap();
         lal.catch_up(&|_| {}).await.unwrap();
         // What Ann said is not in it; what was said to Bob is.
@@ -340,12 +355,18 @@ fn transcripts_of_dismissed_messages_can_be_collected() {
         exchange(&keep, &lal, "to stay", None).await;
         let (more, _) = exchange(&keep, &lal, "more", Some(&answer)).await;
         assert_eq!(keep.collect_dismissed("lal", None).await.unwrap(), 0);
+        let mut last = 0;
         for mail in box_of(&keep, "lal").await {
             let about = [Some(&mail.message_id), mail.reply_to.as_ref()];
-            if [&done, &more, &answer].iter().any(|gone| about.contains(&Some(&gone.message_id))) {
+            if mail.message_id == more.message_id {
+                last = mail.number;
+            } else if [&done, &more, &answer].iter().any(|gone| about.contains(&Some(&gone.message_id))) {
                 keep.dismiss("lal", mail.number).await.unwrap();
             }
         }
+        // One of its messages is not dismissed yet.
+        assert_eq!(keep.collect_dismissed("lal", None).await.unwrap(), 0);
+        keep.dismiss("lal", last).await.unwrap();
         assert_eq!(keep.collect_dismissed("lal", None).await.unwrap(), 1);
         assert_eq!(keep.roots().await.unwrap().len(), 1);
         assert!(keep.node(&done.message_id).await.unwrap().is_none());
@@ -418,9 +439,12 @@ fn the_reply_tool_without_a_number_answers_the_message_at_hand() {
     let keep = World::default().tab();
     run(async {
         let text = json!({ "strings": ["without a number"] });
-        let script = Script::of([calls(&[("c", "reply", text)]), says("done")]);
-        let (asked, answer) = exchange(&keep, &agent(&keep, &script), "a", None).await;
+        let script = Script::of([says("first"), calls(&[("c", "reply", text)]), says("done")]);
+        let lal = agent(&keep, &script);
+        exchange(&keep, &lal, "before", None).await;
+        let (asked, answer) = exchange(&keep, &lal, "a", None).await;
         assert_eq!(answer.reply_to, Some(asked.message_id));
+        assert!(answer.body.joined().ends_with("without a number"));
         assert_eq!((answer.from.as_str(), answer.to.as_str()), ("lal", "ann"));
     });
 }
