@@ -14,6 +14,8 @@ use crate::{World, id, run, users};
 struct Far {
     store: MemoryStore,
     trips: Rc<Cell<u32>>,
+    /// How many bytes the ranges have brought.
+    bytes: Rc<Cell<usize>>,
     /// Whether somebody is on the way.
     under_way: Cell<bool>,
     /// What somebody else does while the first record of a transcript is on the way.
@@ -23,7 +25,13 @@ struct Far {
 impl Far {
     fn new(world: &World) -> (Self, Rc<Cell<u32>>) {
         let (store, trips) = (world.store.clone(), Rc::<Cell<u32>>::default());
-        let far = Self { store, trips: trips.clone(), under_way: Cell::default(), meanwhile: RefCell::default() };
+        let far = Self {
+            store,
+            trips: trips.clone(),
+            bytes: Rc::default(),
+            under_way: Cell::default(),
+            meanwhile: RefCell::default(),
+        };
         (far, trips)
     }
 
@@ -60,7 +68,9 @@ impl Store for Far {
 
     async fn scan(&self, scan: &Scan) -> Result<Vec<Record>, StoreError> {
         self.trip().await;
-        self.store.scan(scan).await
+        let records = self.store.scan(scan).await?;
+        self.bytes.set(self.bytes.get() + records.iter().map(|(_, bytes)| bytes.len()).sum::<usize>());
+        Ok(records)
     }
 
     async fn commit(&self, commit: Commit) -> Result<(), StoreError> {
@@ -97,6 +107,31 @@ fn a_conversation_that_is_not_in_memory_is_there_after_two_trips() {
         assert_eq!(keep.get_range("main", 0, 300).await.unwrap().len(), 250);
         // Where the head points, and the transcript.
         assert_eq!(trips.get(), 2);
+    });
+}
+
+#[test]
+fn the_cache_evicts_the_transcript_that_was_used_longest_ago() {
+    let world = World::default();
+    run(async {
+        let (far, _) = Far::new(&world);
+        let bytes = far.bytes.clone();
+        let keep = Keep::open(far, world.host.clone(), Options { cache_bytes: 80_000 }).await.unwrap();
+        for at in 0..20 {
+            for message in users(10) {
+                keep.append(&format!("c{at}"), vec![message]).await.unwrap();
+            }
+        }
+        let cached = keep.stats().await.unwrap().cached_transcripts;
+        assert!((3..20).contains(&cached), "{cached}");
+        let reading = async |name: &str| {
+            bytes.set(0);
+            assert_eq!(keep.get_count(name).await.unwrap(), 10);
+            bytes.get()
+        };
+        // What is in memory is not read again; the store is asked only for what is new.
+        let (late, early) = (reading("c18").await, reading("c0").await);
+        assert!(late < early / 2, "{late} {early}");
     });
 }
 
