@@ -1,5 +1,7 @@
 //! The rules and defaults of agent memory that this crate keeps, one test each; the engine's are in its own tests.
 
+use std::collections::HashMap;
+
 use threadkeep_compaction::memory::jsonl::{
     read_episodes, read_facts, read_traces, traces, write_episodes, write_facts, write_traces,
 };
@@ -63,7 +65,12 @@ impl Names for Vec<ToolStatus> {
 #[test]
 fn every_raw_trace_has_its_seven_required_fields() {
     let required = ["id", "ts", "turn_id", "seq", "trace_type", "content", "source_event"];
+    let mut places: HashMap<String, u64> = HashMap::new();
     for trace in traces(&steps(&conversation())) {
+        // The places in a turn count up from 1.
+        let place = places.entry(trace.turn_id.clone()).or_default();
+        *place += 1;
+        assert_eq!(trace.seq, *place, "{}", trace.turn_id);
         let json = serde_json::to_value(&trace).unwrap();
         assert!(required.iter().all(|name| json.get(name).is_some()), "{json}");
         assert!(json["ts"].is_f64() && json["seq"].is_u64(), "{json}");

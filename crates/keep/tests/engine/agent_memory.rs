@@ -6,7 +6,7 @@ use std::rc::Rc;
 
 use serde_json::{Value, json};
 use threadkeep::compact::{Answer, Answered, CompactOptions, Summariser, policy};
-use threadkeep::kernel::{Kernel, KernelOptions, Usage};
+use threadkeep::kernel::{Kernel, KernelOptions, Processor, Usage};
 use threadkeep::protocol::{ContextOptions, ContextParams, Counting};
 use threadkeep::{Keep, MemoryFilter, NewFact, Options};
 use threadkeep_compaction::PolicyOptions;
@@ -513,7 +513,18 @@ fn turns_count_up_for_each_agent_and_go_on_after_a_restart() {
 
 #[test]
 fn the_answer_is_ingested_without_any_processor() {
+    struct Upper;
+    impl Processor for Upper {
+        fn order(&self) -> u32 {
+            0
+        }
+        fn process_input(&self, message: Message) -> Message {
+            let content = message.text().to_uppercase().into();
+            Message { content, ..message }
+        }
+    }
     let it = agent(&World::default(), "pilot");
+    it.kernel.add_processor(Rc::new(Upper)).unwrap();
     run(async {
         it.answer("Ready?", None).await;
         let traces = it.kernel.get_raw_tail(1, None).await.unwrap();
