@@ -126,6 +126,9 @@ fn get_recent_max_tokens_trims_from_the_oldest_until_it_fits() {
         assert_eq!(get(15 + 103).await, [20, 8]);
         assert_eq!(get(15 + 104).await, [400, 20, 8]);
         assert_eq!(get(15 + 104 + 8).await, [16, 400, 20, 8]);
+        // The number of messages is no limit then.
+        keep.append("chat", users(60)).await.unwrap();
+        assert_eq!(get(10_000).await.len(), 64);
     });
 }
 
@@ -175,6 +178,10 @@ fn get_count_counts_all_messages_compacted_or_not() {
         assert_eq!(keep.get_count("chat").await.unwrap(), 17);
         assert!(keep.compact("chat", &estimated(), &Extractive).await.unwrap().checkpoint.is_some());
         assert_eq!(keep.get_count("chat").await.unwrap(), 17);
+        // One for people only counts, too.
+        let note = Message { include_in_context: false, ..Message::user("a note") };
+        keep.append("chat", vec![note]).await.unwrap();
+        assert_eq!(keep.get_count("chat").await.unwrap(), 18);
         assert_eq!(keep.get_count("nobody").await.unwrap(), 0);
     });
 }
@@ -188,6 +195,7 @@ fn clear_removes_one_conversation_with_its_checkpoints_and_no_other() {
             keep.append(context, turns(1..=8)).await.unwrap();
             assert!(keep.compact(context, &estimated(), &Extractive).await.unwrap().checkpoint.is_some());
         }
+        keep.request_compaction("chat").await.unwrap();
         assert_eq!(keep.clear("chat").await.unwrap(), 16);
         let fresh = world.tab();
         assert_eq!((fresh.get_count("chat").await.unwrap(), fresh.get_count("other").await.unwrap()), (0, 16));
@@ -196,6 +204,15 @@ fn clear_removes_one_conversation_with_its_checkpoints_and_no_other() {
         // What comes after begins anew: no checkpoint stands in for anything.
         keep.append("chat", turns(1..=2)).await.unwrap();
         assert_eq!(keep.checkpoints("chat").await.unwrap(), []);
+        assert_eq!(keep.compaction_required("chat").await.unwrap(), None);
+        // The same holds for a branch that shares its beginning.
+        keep.fork("other", "branch", Some(4)).await.unwrap();
+        keep.append("branch", turns(9..=9)).await.unwrap();
+        keep.request_compaction("branch").await.unwrap();
+        assert_eq!(keep.clear("branch").await.unwrap(), 2);
+        keep.fork("other", "branch", None).await.unwrap();
+        assert_eq!(keep.compaction_required("branch").await.unwrap(), None);
+        assert_eq!(keep.get_count("other").await.unwrap(), 16);
     });
 }
 
