@@ -55,11 +55,11 @@ fn run_has_directive_brief_and_step() {
     let history = history("u hi");
     let context = context(&items(&history), &of(Mode::Run));
     let text = shown(context.messages.iter().map(|message| &**message));
-    for wanted in
-        ["You are Ada.", "active: run", "RUN_DIRECTIVE Do step two.", "NODE_BRIEF Checks", "STEP_CONTEXT 2 of 3"]
-    {
-        assert!(text.contains(wanted), "{text}");
-    }
+    let wanted =
+        ["You are Ada.", "active: run", "RUN_DIRECTIVE Do step two.", "NODE_BRIEF Checks", "STEP_CONTEXT 2 of 3"];
+    // They stand in this order.
+    let places: Vec<Option<usize>> = wanted.iter().map(|wanted| text.find(wanted)).collect();
+    assert!(places.iter().all(Option::is_some) && places.is_sorted(), "{places:?} {text}");
     assert!(context.warnings.is_empty());
 }
 

@@ -119,6 +119,9 @@ fn a_preview_is_read_back_by_its_path() {
         assert!(keep.tool_result("chat", "/etc/passwd").await.unwrap().is_none());
         let whole_too = keep.context("chat", &options(json!({"toolPreview": false}))).await.unwrap();
         assert_eq!(whole_too.messages[2].text(), whole);
+        // Models use ids again: the newest result is meant.
+        keep.append("chat", vec![called("call/1"), Message::tool("call/1", "newer")]).await.unwrap();
+        assert_eq!(keep.tool_result("chat", path).await.unwrap().unwrap().text(), "newer");
     });
 }
 
