@@ -3,20 +3,22 @@
 //!
 //! A set of requests is an enum. Its variants are the methods, their fields the parameters: see [`request`] and [`methods`].
 
+mod path;
+
 use std::fmt;
 use std::marker::PhantomData;
 
 use serde::de::value::{Error as NoReader, MapAccessDeserializer, StrDeserializer};
 use serde::de::{
-    Deserialize, DeserializeSeed, Deserializer, EnumAccess, Error, IntoDeserializer, MapAccess, Unexpected,
-    VariantAccess, Visitor,
+    Deserialize, DeserializeOwned, DeserializeSeed, Deserializer, EnumAccess, Error, IntoDeserializer, MapAccess,
+    Unexpected, VariantAccess, Visitor,
 };
 use serde::forward_to_deserialize_any;
 use serde::ser::{Serialize, Serializer};
 use serde_json::error::Category;
 use serde_json::value::RawValue;
-use serde_path_to_error::{Deserializer as Tracked, Path, Segment, Track};
 
+use self::path::Again;
 use crate::json::Name;
 
 /// Why a request cannot be carried out: the argument, and what is wrong with it.
@@ -65,20 +67,22 @@ pub fn bad<T>(argument: impl Into<String>, why: impl Into<String>) -> Result<T, 
 ///
 /// # Errors
 /// [`BadRequest`] names the first option that is not known, or is not what it must be.
-pub fn options<'t, T: Deserialize<'t>>(text: &'t str, name: &str) -> Result<T, BadRequest> {
+pub fn options<T: DeserializeOwned>(text: &str, name: &str) -> Result<T, BadRequest> {
     let text = if text.trim() == "null" { "{}" } else { text };
-    read(text, name, |fields| Object::deserialize(fields).map(|Object(options)| options))
+    let read = |text: &str| whole(text, |json| Object::deserialize(json).map(|Object(options)| options));
+    read(text).map_err(|error| explained(name, text, &error, &|text| read(text).err()))
 }
 
 /// Reads a request: the name of a method, which is a variant of the enum `T`, and JSON text of its parameters.
 ///
 /// # Errors
 /// [`BadRequest`] for a method that is not known, and for a parameter that is missing, not known, or not what it must be.
-pub fn request<'t, T: Deserialize<'t>>(method: &str, params: &'t str) -> Result<T, BadRequest> {
+pub fn request<T: DeserializeOwned>(method: &str, params: &str) -> Result<T, BadRequest> {
     if !methods::<T>().contains(&method) {
         return bad("method", format!("{method:?} is not known"));
     }
-    read(params, "", |fields| fields.deserialize_map(Call(method, PhantomData)))
+    let read = |text: &str| whole(text, |json| json.deserialize_map(Call(method, PhantomData)));
+    read(params).map_err(|error| explained("", params, &error, &|text| read(text).err()))
 }
 
 /// The methods of a set of requests, in the order of the enum's variants.
@@ -89,42 +93,28 @@ pub fn methods<'t, T: Deserialize<'t>>() -> &'static [&'static str] {
     names
 }
 
-type Json<'a, 't> = Tracked<'a, 'a, &'a mut serde_json::Deserializer<serde_json::de::StrRead<'t>>>;
+type Json<'t> = serde_json::Deserializer<serde_json::de::StrRead<'t>>;
 
-fn read<'t, T>(
+/// Reads the whole of a text, with the reader that stored records have too.
+fn whole<'t, T>(
     text: &'t str,
-    name: &str,
-    how: impl FnOnce(Json<'_, 't>) -> Result<T, serde_json::Error>,
-) -> Result<T, BadRequest> {
+    how: impl FnOnce(&mut Json<'t>) -> Result<T, serde_json::Error>,
+) -> Result<T, serde_json::Error> {
     let mut json = serde_json::Deserializer::from_str(text);
-    let mut track = Track::new();
-    match how(Tracked::new(&mut json, &mut track)) {
-        Ok(read) => match json.end() {
-            Ok(()) => Ok(read),
-            Err(error) => Err(explained(name, &Track::new().path(), &error)),
-        },
-        Err(error) => Err(explained(name, &track.path(), &error)),
-    }
+    let read = how(&mut json)?;
+    json.end().map(|()| read)
 }
 
-/// The error of a parser or of a derived reader, in our words.
-fn explained(name: &str, path: &Path, error: &serde_json::Error) -> BadRequest {
-    let words = error.to_string();
+/// The error of a parser or of a derived reader, in our words. `again` reads another text.
+fn explained(name: &str, text: &str, error: &serde_json::Error, again: Again<'_>) -> BadRequest {
     let mut argument = name.to_owned();
     if error.classify() != Category::Data {
         // A text that is no JSON has no options. Deep nesting ends here too: beyond 128 levels the parser gives up.
         let what = if name.is_empty() { "the parameters cannot be read: " } else { "cannot be read: " };
-        return BadRequest { argument, why: [what, &words].concat() };
+        return BadRequest { argument, why: [what, &error.to_string()].concat() };
     }
-    for segment in path {
-        match segment {
-            Segment::Seq { index } => argument.extend(["[", &index.to_string(), "]"]),
-            Segment::Map { key } => add(&mut argument, key),
-            Segment::Enum { .. } | Segment::Unknown => {}
-        }
-    }
-    let words =
-        if error.line() > 0 { words.rsplit_once(" at line ").map_or(&*words, |(words, _)| words) } else { &words };
+    let words = &*path::said(error);
+    path::to_culprit(text, words, again, &mut argument);
     let why = if let Some(rest) = words.strip_prefix("missing field `") {
         add(&mut argument, rest.trim_end_matches('`'));
         "is missing".to_owned()
@@ -149,6 +139,7 @@ fn explained(name: &str, path: &Path, error: &serde_json::Error) -> BadRequest {
     BadRequest { argument, why }
 }
 
+/// Adds the name of a field to the path of its object.
 fn add(argument: &mut String, key: &str) {
     if !argument.is_empty() {
         argument.push('.');
