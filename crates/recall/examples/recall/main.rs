@@ -153,8 +153,8 @@ fn tune(odd: &[Set]) {
     let mut base = Tuning::default();
     for (name, value) in std::env::args().filter_map(|it| it.split_once('=').map(|(a, b)| (a.to_owned(), b.to_owned())))
     {
-        let knob = KNOBS.iter().find(|knob| knob.0 == name).expect("a figure of that name");
-        knob.1(&mut base, value.parse().expect("a number"));
+        let knob = KNOBS.iter().find(|knob| knob.0 == name).unwrap();
+        knob.1(&mut base, value.parse().unwrap());
     }
     let say = |name: &str, tuning: Tuning| {
         let way = Way::Ours { tuning, stop_words: false, forms: true };

@@ -22,8 +22,11 @@ pub fn vectors() -> Option<&'static Known> {
     KNOWN.get_or_init(read).as_ref()
 }
 
-/// Finds by vectors, and by words too if that is wanted.
-pub fn searcher(set: &Set) -> Box<dyn Fn(&str, bool) -> Vec<usize> + '_> {
+/// Finds messages for a question, by words too if that is wanted.
+pub type Searcher<'a> = Box<dyn Fn(&str, bool) -> Vec<usize> + 'a>;
+
+/// What finds messages of a set by their vectors.
+pub fn searcher(set: &Set) -> Searcher<'_> {
     let known = vectors().unwrap();
     let index = set.index(Tuning::default());
     let mut block = Block { owner: "t".to_owned(), ..Block::default() };
