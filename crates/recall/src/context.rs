@@ -3,9 +3,11 @@
 
 use std::collections::HashMap;
 
-use crate::index::NONE;
 use crate::segment::{ASSISTANT, Segment, USER};
 use crate::tuning::Tuning;
+
+/// The number of no document.
+pub const NONE: u32 = u32::MAX;
 
 /// Between two messages that are farther apart, in seconds, a session ends.
 const PAUSE: i64 = 12 * 60 * 60;

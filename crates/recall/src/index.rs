@@ -2,12 +2,9 @@
 
 use std::rc::Rc;
 
-use crate::context::Context;
+use crate::context::{Context, NONE};
 use crate::segment::Segment;
 use crate::tuning::Tuning;
-
-/// The number of no document.
-pub const NONE: u32 = u32::MAX;
 
 /// Segments, and what must be known of all of them to rank: how many documents there are, how long they are, which
 /// message comes before which. What it finds does not depend on how documents are spread over segments.

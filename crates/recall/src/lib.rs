@@ -32,8 +32,9 @@ mod why;
 mod words;
 
 pub use build::{Builder, NewDoc};
+pub use context::NONE as NO_DOC;
 pub use find::{Filter, Found};
-pub use index::{Index, NONE as NO_DOC};
+pub use index::Index;
 pub use language::Language;
 pub use merge::{Picked, merge};
 pub use query::{Clause, MOST_WORDS, Query, Slot};

@@ -10,6 +10,7 @@ use crate::context::Context;
 use crate::find::{Filter, Found, close};
 use crate::index::Index;
 use crate::query::Query;
+use crate::times::nearness;
 use crate::tuning::Tuning;
 
 /// A word in more documents than this, and in more than a sixteenth of all, says little of the messages near them and of their sessions:
@@ -77,7 +78,7 @@ impl Index {
         let dated = time > 0.0 && !query.times.is_empty();
         if dated {
             for (score, number) in &mut best {
-                *score *= 1.0 + time * query.nearness(self.doc(*number).1.time);
+                *score *= 1.0 + time * nearness(&query.times, self.doc(*number).1.time);
             }
         }
         let mut best = self.first(best, limit.max(CLOSELY));
@@ -99,7 +100,7 @@ impl Index {
                 found.why.context.push(clause.says());
             }
         }
-        found.why.time = self.tuning.time > 0.0 && query.nearness(found.doc.time) > 0.5;
+        found.why.time = self.tuning.time > 0.0 && nearness(&query.times, found.doc.time) > 0.5;
         found
     }
 

@@ -5,7 +5,6 @@
 //! moved`) is none.
 
 use crate::calendar::{DAY, date_of, day_of, days_in, month_start};
-use crate::query::Query;
 
 /// Names of the months, each row one month; the longest ones by what they begin with.
 const MONTHS: [&str; 12] = [
@@ -216,16 +215,13 @@ fn one(year: i64, month: i64, day: Option<i64>) -> (i64, i64) {
     }
 }
 
-impl Query {
-    /// How near a time is to those that the query names: 1 within one, a half as far from it as it is long (two days at least).
-    pub(crate) fn nearness(&self, time: i64) -> f32 {
-        let near = |(from, to): &(i64, i64)| {
-            let far = (from - time).max(time - (to - 1)).max(0) as f32 / (to - from).max(2 * DAY) as f32;
-            1.0 / (1.0 + far * far)
-        };
-        let known = self.times.iter().filter(|_| time != 0);
-        known.map(near).fold(0.0, f32::max)
-    }
+/// How near a time is to those that a query names: 1 within one, a half as far from it as it is long (two days at least).
+pub(crate) fn nearness(times: &[(i64, i64)], time: i64) -> f32 {
+    let near = |(from, to): &(i64, i64)| {
+        let far = (from - time).max(time - (to - 1)).max(0) as f32 / (to - from).max(2 * DAY) as f32;
+        1.0 / (1.0 + far * far)
+    };
+    times.iter().filter(|_| time != 0).map(near).fold(0.0, f32::max)
 }
 
 #[cfg(test)]

@@ -4,8 +4,9 @@
 //! stored, is the caller's business.
 
 use crate::bits::{Bytes, put};
+use crate::context::NONE;
 use crate::find::{Filter, Found};
-use crate::index::{Index, NONE};
+use crate::index::Index;
 use crate::query::Query;
 use crate::segment::{Damaged, Doc};
 
