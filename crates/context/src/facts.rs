@@ -11,9 +11,9 @@ use threadkeep_provider::{INTERRUPTED as INTERRUPTED_WORDS, Partial, Provider, i
 
 use crate::tokens::{Cost, Counter, cost};
 
+use super::importance::{UNSAID as UNSAID_IMPORTANCE, importance};
 use super::item::History;
 use super::preview::{FOLDER, length, preview, with_content};
-use super::weigh::{UNSAID as UNSAID_IMPORTANCE, importance};
 use super::{Action, Item, Preview, Previews, Replacement, Selection, rule};
 
 /// The id that stands for "none given".
@@ -38,7 +38,7 @@ pub(super) enum Who {
 pub(super) struct Fact {
     pub who: Who,
     pub flags: u16,
-    /// How important it says that it is; see [`weigh`](super::weigh).
+    /// How important it says that it is; see [`importance`].
     pub importance: u8,
     /// The calls in it, as a range of [`Facts::refs`].
     pub calls: (u32, u32),

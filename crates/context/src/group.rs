@@ -23,7 +23,7 @@ use super::facts::{
 use super::item::History;
 use super::pair::{Block, Out, Pairing, Slot};
 use super::preview::with_content;
-use super::{Action, Kinds, Mark, System, rule, weigh};
+use super::{Action, Kinds, Mark, System, importance, rule};
 
 /// A message in its place in the prompt, or left out where it would have been.
 #[derive(Debug, Clone)]
@@ -100,7 +100,7 @@ pub(super) struct Group {
     pub opens: bool,
     /// Whether there are calls in it.
     pub calls: bool,
-    /// The most that one of its messages says, in hundredths; see [`weigh`](super::weigh).
+    /// The most that one of its messages says, in hundredths; see [`importance`].
     pub importance: u8,
     /// How many messages were made for the groups before it.
     made: u32,
@@ -222,7 +222,7 @@ impl Grouping<'_, '_> {
                 let opens = facts[block.head as usize].who == Who::User;
                 let (system, made) = (self.system != System::Plain, groups.made.len() as u32);
                 let (pinned, calls, most) = (false, false, 0);
-                let importance = weigh::UNSAID;
+                let importance = importance::UNSAID;
                 groups.list.push(Group { first, end: first, system, pinned, opens, calls, importance, made, most });
             }
             self.real(block.head, groups);
@@ -332,7 +332,7 @@ impl Grouping<'_, '_> {
         let group = &mut groups.list[at as usize];
         group.system &= fact.who == Who::System;
         group.pinned |= fact.is(PINNED_FLAG);
-        group.importance = weigh::more(group.importance, fact.importance);
+        group.importance = importance::more(group.importance, fact.importance);
         groups.of[index as usize] = at;
         let mut entry = Entry {
             index,
@@ -565,7 +565,7 @@ fn sum(groups: &mut Groups, kept: usize, facts: &Facts) {
         if group.system || group.pinned {
             groups.always.push(at as u32);
         }
-        if !matches!(group.importance, weigh::UNSAID | weigh::USUAL) {
+        if !matches!(group.importance, importance::UNSAID | importance::USUAL) {
             groups.uneven.push(at as u32);
         }
         // Instructions wait for what follows them to know who must open.

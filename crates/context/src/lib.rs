@@ -26,6 +26,7 @@ mod facts;
 mod fit;
 mod frame;
 mod group;
+mod importance;
 mod item;
 mod ledger;
 pub mod material;

@@ -18,7 +18,7 @@ use serde::ser::{Serialize, Serializer};
 use serde_json::error::Category;
 use serde_json::value::RawValue;
 
-use self::path::Again;
+use self::path::{Again, add};
 use crate::json::Name;
 
 /// Why a request cannot be carried out: the argument, and what is wrong with it.
@@ -137,14 +137,6 @@ fn explained(name: &str, text: &str, error: &serde_json::Error, again: Again<'_>
         }
     };
     BadRequest { argument, why }
-}
-
-/// Adds the name of a field to the path of its object.
-fn add(argument: &mut String, key: &str) {
-    if !argument.is_empty() {
-        argument.push('.');
-    }
-    argument.push_str(key);
 }
 
 /// What a derived reader expected, for those who do not write Rust.

@@ -7,7 +7,6 @@
 use serde::de::{Deserialize, Deserializer, MapAccess, Visitor};
 use serde_json::value::RawValue;
 
-use super::add;
 use crate::json::Name;
 
 /// Reads a text as before, and gives its error.
@@ -56,6 +55,14 @@ pub(super) fn to_culprit(text: &str, words: &str, again: Again<'_>, argument: &m
         }
         rest = culprit.value;
     }
+}
+
+/// Adds the name of a field to the path of its object.
+pub(super) fn add(argument: &mut String, key: &str) {
+    if !argument.is_empty() {
+        argument.push('.');
+    }
+    argument.push_str(key);
 }
 
 /// A part of a list or an object.

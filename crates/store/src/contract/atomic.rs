@@ -1,7 +1,6 @@
 //! A commit happens whole or not at all, and its parts in their order.
 
-use super::Outcome;
-use super::handle::Handle;
+use super::handle::{Handle, Outcome};
 use super::place::Place;
 use super::step::Ask::{Commit, Get, Put, Scan};
 use super::step::Due::{Conflict, Done, Gives};

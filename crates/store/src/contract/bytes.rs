@@ -1,7 +1,6 @@
 //! Keys and values come back byte for byte.
 
-use super::Outcome;
-use super::handle::Handle;
+use super::handle::{Handle, Outcome};
 use super::place::Place;
 use super::step::Ask::{Get, Put, Scan};
 use super::step::Due::{Done, Gives};

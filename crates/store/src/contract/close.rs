@@ -1,7 +1,6 @@
 //! What a closed handle answers, and that it is the handle that is closed and not the place.
 
-use super::Outcome;
-use super::handle::Handle;
+use super::handle::{Handle, Outcome};
 use super::place::Place;
 use super::step::Ask::{Close, Get, Put, Scan};
 use super::step::Due::{Closed, Done, Gives};

@@ -5,6 +5,9 @@ use std::pin::Pin;
 
 use crate::{Commit, Record, Scan, Store, StoreError};
 
+/// What one behaviour answers: nothing, or what went wrong in words.
+pub(super) type Outcome = Result<(), String>;
+
 /// What comes later.
 pub(super) type Later<'a, T> = Pin<Box<dyn Future<Output = T> + 'a>>;
 

@@ -4,8 +4,7 @@ use std::cell::RefCell;
 use std::future::poll_fn;
 use std::task::Poll;
 
-use super::Outcome;
-use super::handle::{Handle, Later};
+use super::handle::{Handle, Later, Outcome};
 use super::place::Place;
 use super::step::Ask::{Commit, Get, Put, Scan};
 use super::step::Due::{Conflict, Done, Gives};

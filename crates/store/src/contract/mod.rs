@@ -31,13 +31,10 @@ mod step;
 
 use std::fmt;
 
-use self::handle::{Handle, Later};
+use self::handle::{Handle, Later, Outcome};
 use self::place::Place;
 use self::step::{Ask, CLOSING, Due, NOTHING, Plan, Steps};
 use crate::{Store, StoreError};
-
-/// What one behaviour answers: nothing, or what went wrong in words.
-type Outcome = Result<(), String>;
 
 /// A behaviour that a backend lacks.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -2,9 +2,8 @@
 
 use std::fmt::Write as _;
 
-use super::Outcome;
-use super::handle::{Handle, Later};
-use super::step::{Due, Found, Pair, Plan, Span};
+use super::handle::{Handle, Later, Outcome};
+use super::step::{Ask, CLOSING, Due, Found, NOTHING, Pair, Plan, Span, Step, Steps};
 use crate::{Commit, Record, Scan, StoreError};
 
 /// The place under test as one behaviour sees it: its own prefix, and as many handles as it likes.
@@ -77,6 +76,50 @@ impl<'a> Place<'a> {
         };
         let found = found.err().map_or_else(|| "success".to_owned(), |error| error.to_string());
         Err(format!("{what}: expected {expected}, found {found}"))
+    }
+}
+
+impl Place<'_> {
+    /// Calls the store.
+    pub(super) fn ask<'a>(&'a self, store: &'a Handle, ask: Ask<'a>) -> Later<'a, Found> {
+        Box::pin(async move {
+            let commit = match ask {
+                Ask::Put(puts) => self.commit(&Plan { puts, ..NOTHING }),
+                Ask::Commit(plan) => self.commit(plan),
+                Ask::Get(key) => {
+                    let key = self.key(key);
+                    let value = store.get(&key).await?;
+                    return Ok(value.map(|value| (key, value)).into_iter().collect());
+                }
+                Ask::Scan(span) => return store.scan(&self.scan(span)).await,
+                Ask::Close => return store.close().await.map(|()| Vec::new()),
+            };
+            store.commit(commit).await.map(|()| Vec::new())
+        })
+    }
+
+    /// Carries out one step.
+    pub(super) fn step<'a>(&'a self, store: &'a Handle, (what, ask, due): Step<'a>) -> Later<'a, Outcome> {
+        Box::pin(async move { self.judge(what, self.ask(store, ask).await, due) })
+    }
+
+    /// Carries out steps one after the other, until one fails.
+    pub(super) fn steps<'a>(&'a self, store: &'a Handle, steps: Steps<'a>) -> Later<'a, Outcome> {
+        Box::pin(async move {
+            for step in steps {
+                self.step(store, *step).await?;
+            }
+            Ok(())
+        })
+    }
+
+    /// Carries out steps on a handle of their own, and closes it.
+    pub(super) fn alone<'a>(&'a self, steps: Steps<'a>) -> Later<'a, Outcome> {
+        Box::pin(async move {
+            let store = self.open().await?;
+            self.steps(&store, steps).await?;
+            self.step(&store, CLOSING).await
+        })
     }
 }
 

@@ -1,7 +1,6 @@
 //! What lies in a range, for reading and for deleting.
 
-use super::Outcome;
-use super::handle::Handle;
+use super::handle::{Handle, Outcome};
 use super::place::Place;
 use super::step::Ask::{Commit, Get, Put, Scan};
 use super::step::Due::{Done, Gives};

@@ -1,11 +1,8 @@
 //! What the behaviours are made of: steps, each one call of the store with what is due from it. A step is plain borrowed
-//! data, and [`Place::step`] carries out all of them, so a behaviour costs little more than its keys and values.
+//! data, and [`Place::step`](super::place::Place::step) carries out all of them, so a behaviour costs little more than its keys and values.
 //!
 //! All keys of a step lack the behaviour's prefix.
 
-use super::Outcome;
-use super::handle::{Handle, Later};
-use super::place::Place;
 use crate::{Durability, Record, StoreError};
 
 /// What a step is about, for its message; what it asks of the store; and what is due.
@@ -110,50 +107,6 @@ pub(super) const fn mirrored<const N: usize>(mut pairs: [Pair<'_>; N]) -> [Pair<
         at += 1;
     }
     pairs
-}
-
-impl Place<'_> {
-    /// Calls the store.
-    pub(super) fn ask<'a>(&'a self, store: &'a Handle, ask: Ask<'a>) -> Later<'a, Found> {
-        Box::pin(async move {
-            let commit = match ask {
-                Ask::Put(puts) => self.commit(&Plan { puts, ..NOTHING }),
-                Ask::Commit(plan) => self.commit(plan),
-                Ask::Get(key) => {
-                    let key = self.key(key);
-                    let value = store.get(&key).await?;
-                    return Ok(value.map(|value| (key, value)).into_iter().collect());
-                }
-                Ask::Scan(span) => return store.scan(&self.scan(span)).await,
-                Ask::Close => return store.close().await.map(|()| Vec::new()),
-            };
-            store.commit(commit).await.map(|()| Vec::new())
-        })
-    }
-
-    /// Carries out one step.
-    pub(super) fn step<'a>(&'a self, store: &'a Handle, (what, ask, due): Step<'a>) -> Later<'a, Outcome> {
-        Box::pin(async move { self.judge(what, self.ask(store, ask).await, due) })
-    }
-
-    /// Carries out steps one after the other, until one fails.
-    pub(super) fn steps<'a>(&'a self, store: &'a Handle, steps: Steps<'a>) -> Later<'a, Outcome> {
-        Box::pin(async move {
-            for step in steps {
-                self.step(store, *step).await?;
-            }
-            Ok(())
-        })
-    }
-
-    /// Carries out steps on a handle of their own, and closes it.
-    pub(super) fn alone<'a>(&'a self, steps: Steps<'a>) -> Later<'a, Outcome> {
-        Box::pin(async move {
-            let store = self.open().await?;
-            self.steps(&store, steps).await?;
-            self.step(&store, CLOSING).await
-        })
-    }
 }
 
 /// The last step of every handle.
