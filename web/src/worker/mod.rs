@@ -147,10 +147,13 @@ async fn serve(ticket: Ticket, work: Work) {
             Ok(report) => report.await,
             Err(_) => Err(part_missing()),
         },
-        (Ok(engine), Work::Export(transcript)) => files::export(&engine, transcript).await.map(|blob| {
-            beside = Some(blob.into());
-            Reply::Done
-        }),
+        (Ok(engine), Work::Export(transcript)) => match parts::export(engine, transcript).await {
+            Ok(written) => written.await.map(|blob| {
+                beside = Some(blob.into());
+                Reply::Done
+            }),
+            Err(_) => Err(part_missing()),
+        },
     };
     let answer = match result {
         Ok(reply) => FromWorker::Answer { ticket, reply },

@@ -9,9 +9,10 @@ use std::rc::Rc;
 use js_sys::{Array, Reflect};
 use threadkeep::KeepError;
 use threadkeep::protocol::{ErrorReply, ImportProgress, ImportReport};
+use threadkeep_core::TranscriptId;
 use threadkeep_parts::part;
 use wasm_bindgen::{JsCast, JsValue};
-use web_sys::File;
+use web_sys::{Blob, File};
 
 use super::{Engine, STOP, files, find, inspect, recall, say, talk};
 use crate::wire::{Find, FromWorker, Inspect, Recall, Reply, Talk, Ticket};
@@ -39,6 +40,16 @@ part! {
     /// Answers the search.
     search: pub fn find(engine: Rc<Engine>, asked: Find) -> Answer {
         Box::pin(async move { find::answer(&engine, asked).await })
+    }
+}
+
+part! {
+    /// Writes an archive of one transcript, or of all.
+    exports: pub fn export(
+        engine: Rc<Engine>,
+        transcript: Option<TranscriptId>
+    ) -> Pin<Box<dyn Future<Output = Result<Blob, ErrorReply>>>> {
+        Box::pin(async move { files::export(&engine, transcript).await })
     }
 }
 
