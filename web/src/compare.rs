@@ -1,7 +1,6 @@
-//! Where two branches part, and where their prompts do. Lists in, places out.
+//! Where two branches part, and a message of a prompt as one line. Lists and messages in, places and words out.
 
-use serde_json::Value;
-use threadkeep_core::MessageId;
+use threadkeep_core::{Message, MessageId};
 
 use crate::format;
 
@@ -10,34 +9,19 @@ pub fn parting(one: &[MessageId], two: &[MessageId]) -> usize {
     one.iter().zip(two).take_while(|(one, two)| one == two).count()
 }
 
-/// How many messages two prompts (payloads with `messages`) begin with alike, and what each has after that, a line a message.
-pub fn prompts(one: &Value, two: &Value) -> (usize, [Vec<String>; 2]) {
-    let list = |payload: &'_ Value| payload.get("messages").and_then(Value::as_array).cloned().unwrap_or_default();
-    let (one, two) = (list(one), list(two));
-    let same = one.iter().zip(&two).take_while(|(one, two)| one == two).count();
-    let lines = |all: &[Value]| all[same..].iter().map(line).collect();
-    (same, [lines(&one), lines(&two)])
-}
-
-fn line(message: &Value) -> String {
-    let role = message.get("role").and_then(Value::as_str).unwrap_or_default();
-    let words = match message.get("content") {
-        Some(Value::String(text)) => text.clone(),
-        Some(Value::Array(parts)) => {
-            let texts = parts.iter().filter_map(|part| part.get("text").and_then(Value::as_str));
-            texts.collect::<Vec<_>>().join(" ")
-        }
-        _ => String::new(),
+/// Who says what, shortened, and how many tools are called.
+pub fn line(message: &Message) -> String {
+    let calls = match message.tool_calls.len() {
+        0 => String::new(),
+        calls => format!(" ({})", format::plural(calls as u64, "tool call")),
     };
-    let calls = message.get("tool_calls").and_then(Value::as_array).map_or(0, Vec::len);
-    let calls = if calls > 0 { format!(" ({})", format::plural(calls as u64, "tool call")) } else { String::new() };
-    format!("{role}: {}{calls}", format::line(&words, 160))
+    format!("{}: {}{calls}", message.role.as_str(), format::line(&message.text(), 160))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use serde_json::json;
+    use threadkeep_core::{Content, ToolCall};
 
     #[test]
     fn branches_part_after_their_last_common_node() {
@@ -48,18 +32,10 @@ mod tests {
     }
 
     #[test]
-    fn prompts_part_at_the_first_other_message() {
-        let said = |role: &str, text: &str| json!({"role": role, "content": text});
-        let one =
-            json!({"messages": [said("system", "s"), said("user", "a"), {"role": "assistant", "tool_calls": [1, 2]}]});
-        let two =
-            json!({"messages": [said("system", "s"), {"role": "user", "content": [{"type": "text", "text": "b"}]}]});
-        let (same, only) = prompts(&one, &two);
-        assert_eq!(same, 1);
-        assert_eq!(
-            only,
-            [vec!["user: a".to_owned(), "assistant:  (2 tool calls)".to_owned()], vec!["user: b".to_owned()]]
-        );
-        assert_eq!(prompts(&Value::Null, &one).0, 0);
+    fn a_line_says_who_speaks_what_is_said_and_what_is_called() {
+        assert_eq!(line(&Message::user("a\nb")), "user: a b");
+        let calls = vec![ToolCall::function("1", "f", "{}"), ToolCall::function("2", "f", "{}")];
+        let calls = Message { tool_calls: calls, ..Message::assistant(Content::Null) };
+        assert_eq!(line(&calls), "assistant:  (2 tool calls)");
     }
 }

@@ -25,7 +25,7 @@ use crate::inspect::{Instructions, Settings};
 pub use agent::{Ending, Heard, Secret, Talk, Tested, Turn};
 pub use context::{Fitted, Payload, Question, Run, Side, Stretch};
 pub use found::{EPISODE, FACT, Find, Found, Hit, SUMMARY, cut};
-pub use memory::{Card, Carrier, Compacted, Epoch, Finding, Memory, Recall, Said, Sends, Way, nodes};
+pub use memory::{Card, Carrier, Compacted, Compared, Epoch, Finding, Memory, Recall, Said, Sends, Way, nodes};
 
 /// The number by which an answer finds its question.
 pub type Ticket = u32;
@@ -157,6 +157,8 @@ pub enum Reply {
     Step(Box<Step>),
     /// What stands for a message.
     Carrier(Box<Carrier>),
+    /// How two prompts differ.
+    Compared(Box<Compared>),
     /// What is wrong with a branch.
     Checked(Vec<Finding>),
     /// The end of the mended branch; `None` where nothing was to be mended.

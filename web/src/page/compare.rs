@@ -1,5 +1,5 @@
 //! Two branches side by side from where they part: what each says, and how the prompts differ that a model would be sent at the end
-//! of each. Two leaves in, a dialog's body out; prompts are the engine's, with what the context inspector is set to.
+//! of each. Two leaves in, a dialog's body out; the engine compares the prompts, with what the context inspector is set to.
 
 use leptos::prelude::*;
 use leptos::task::spawn_local;
@@ -10,9 +10,9 @@ use web_sys::Node;
 
 use super::state::Page;
 use super::view::{click, draw, markup};
-use crate::compare::{parting, prompts};
+use crate::compare::parting;
 use crate::route::Route;
-use crate::wire::{Ask, Branch, Inspect, Question, Reply};
+use crate::wire::{Ask, Branch, Compared, Question, Recall, Reply};
 use crate::{format, pieces, words};
 
 /// The most messages of a branch that are listed.
@@ -29,7 +29,7 @@ struct Side {
     /// How many nodes there are from there on, and how many of them are not listed.
     nodes: usize,
     more: usize,
-    /// The messages of its prompt that the other has not at this place.
+    /// The messages of its prompt that the other does not have, a line each.
     prompt: Vec<String>,
     tokens: u64,
 }
@@ -130,26 +130,21 @@ fn shown(page: Page, transcript: &TranscriptId, both: &Both) -> Node {
 }
 
 async fn read(page: Page, transcript: &TranscriptId, leaves: [MessageId; 2]) -> Result<Both, ErrorReply> {
-    let settings = page.inspector.ready().await.with("provider", Some(0));
-    page.engine.ask(Ask::Inspect(Inspect::Vocabulary(settings.encoding()))).await?;
+    let settings = page.inspector.ready().await;
     let mut read = Vec::new();
-    for leaf in leaves {
+    for leaf in &leaves {
         let ask = Ask::Branch { transcript: transcript.clone(), leaf: Some(leaf.clone()) };
         let Reply::Branch(branch) = page.engine.ask(ask).await? else { return Err(lost()) };
-        let question = Question { leaf, settings, selected: None, epoch: None };
-        let ask = Ask::Inspect(Inspect::Fit(Box::new(question.clone())));
-        let Reply::Fitted(fitted) = page.engine.ask(ask).await? else { return Err(lost()) };
-        let tokens = fitted.sides.get(usize::from(settings.stable())).map_or(0, |side| side.tokens);
-        let Reply::Payload(payload) = page.engine.ask(Ask::Inspect(Inspect::Payload(Box::new(question)))).await? else {
-            return Err(lost());
-        };
-        read.push((branch, tokens, serde_json::from_str::<Value>(&payload.text).unwrap_or_default()));
+        read.push(branch);
     }
-    let [(one, one_tokens, one_prompt), (two, two_tokens, two_prompt)] = &read[..] else { return Err(lost()) };
+    let [one, two] = &read[..] else { return Err(lost()) };
+    let [leaf, other] = leaves;
+    let question = Box::new(Question { leaf, settings, selected: None, epoch: None });
+    let ask = Ask::Recall(Box::new(Recall::Compare { question, other }));
+    let Reply::Compared(compared) = page.engine.ask(ask).await? else { return Err(lost()) };
     let ids = |branch: &Branch| branch.rows.iter().map(|row| row.id.clone()).collect::<Vec<_>>();
     let shared = parting(&ids(one), &ids(two));
-    let (prefix, only) = prompts(one_prompt, two_prompt);
-    let [one_only, two_only] = only;
+    let Compared { begin_alike, only: [one_only, two_only], tokens: [one_tokens, two_tokens] } = *compared;
     let last = match shared.checked_sub(1) {
         Some(last) => {
             let said = said(page, one, last..shared).await?;
@@ -158,8 +153,8 @@ async fn read(page: Page, transcript: &TranscriptId, leaves: [MessageId; 2]) -> 
         None => String::new(),
     };
     let sides =
-        [side(page, one, shared, one_only, *one_tokens).await?, side(page, two, shared, two_only, *two_tokens).await?];
-    Ok(Both { shared, last, prefix, sides })
+        [side(page, one, shared, one_only, one_tokens).await?, side(page, two, shared, two_only, two_tokens).await?];
+    Ok(Both { shared, last, prefix: begin_alike as usize, sides })
 }
 
 async fn side(

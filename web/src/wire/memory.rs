@@ -60,10 +60,28 @@ pub enum Recall {
         /// The node.
         node: MessageId,
     },
+    /// How the prompts at the ends of two branches differ. → [`Reply::Compared`](super::Reply::Compared)
+    Compare {
+        /// The one on the screen, and how its prompt is built.
+        question: Box<Question>,
+        /// The end of the other one.
+        other: MessageId,
+    },
     /// What is wrong with the branch that ends here. → [`Reply::Checked`](super::Reply::Checked)
     Check(MessageId),
     /// Mend the branch that ends here, in a branch of its own. → [`Reply::Mended`](super::Reply::Mended)
     Mend(MessageId),
+}
+
+/// How two prompts differ: of the branch on the screen, and of the other.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Compared {
+    /// How many messages both begin with.
+    pub begin_alike: u32,
+    /// The messages that only one of them has, a line each.
+    pub only: [Vec<String>; 2],
+    /// Their tokens.
+    pub tokens: [u64; 2],
 }
 
 /// One thing that is wrong with a branch.

@@ -21,8 +21,9 @@ use web_sys::WorkerGlobalScope;
 
 use super::browser::OfBrowser;
 use super::{CANCEL, Engine, inspect, part_missing, say, shared_parts, stop_compaction};
+use crate::compare;
 use crate::wire::{
-    Card, Carrier, Compacted, Epoch, Finding, FromWorker, Memory, Question, Recall, Reply, Sends, Way, nodes,
+    Card, Carrier, Compacted, Compared, Epoch, Finding, FromWorker, Memory, Question, Recall, Reply, Sends, Way, nodes,
 };
 use crate::{format, pieces};
 
@@ -59,6 +60,10 @@ pub async fn answer(engine: &Rc<Engine>, asked: Recall) -> Result<Reply, ErrorRe
             step(engine, &question, place).await
         }
         Recall::Carried { leaf, node } => carried(engine, &leaf, node).await,
+        Recall::Compare { question, other } => {
+            inspect::fetch(engine, question.settings.encoding()).await?;
+            compared(engine, &question, &other).await
+        }
         Recall::Check(leaf) => check(engine, &leaf).await,
         Recall::Mend(leaf) => engine.mend(&leaf).await.map(|end| Reply::Mended(end.map(|node| node.id))),
         other => remembered(engine, other).await,
@@ -192,6 +197,17 @@ async fn carried(engine: &Engine, leaf: &MessageId, node: MessageId) -> Result<R
     Ok(Reply::Carrier(Box::new(Carrier { checkpoint: carried.checkpoint, raw: carried.raw, memories })))
 }
 
+async fn compared(engine: &Engine, question: &Question, other: &MessageId) -> Result<Reply, KeepError> {
+    let options = question.settings.options();
+    let found = engine.compare_branches(question.leaf.as_str(), other.as_str(), options).await?;
+    let lines = |messages: &[Message]| messages.iter().map(compare::line).collect();
+    Ok(Reply::Compared(Box::new(Compared {
+        begin_alike: found.prompts.begin_alike as u32,
+        only: [lines(&found.prompts.only_here), lines(&found.prompts.only_there)],
+        tokens: [found.tokens_here, found.tokens_there],
+    })))
+}
+
 async fn check(engine: &Engine, leaf: &MessageId) -> Result<Reply, KeepError> {
     let found = engine.lint(Some(leaf)).await?.into_iter();
     Ok(Reply::Checked(found.map(|finding| Finding { node: finding.node, words: finding.message }).collect()))
@@ -224,6 +240,7 @@ async fn remembered(engine: &Engine, asked: Recall) -> Result<Reply, KeepError> 
         | Recall::Epochs(_)
         | Recall::Step { .. }
         | Recall::Carried { .. }
+        | Recall::Compare { .. }
         | Recall::Check(_)
         | Recall::Mend(_) => {}
     }
