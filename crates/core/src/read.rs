@@ -472,6 +472,18 @@ mod tests {
         Roots,
         Node { node_id: String, depth: Option<u32> },
         Find(Find),
+        Pair { list: Vec<u32>, point: (u32, u32), name: Even },
+    }
+
+    /// A value with a rule of its own.
+    #[derive(Debug, PartialEq)]
+    struct Even;
+
+    impl<'de> Deserialize<'de> for Even {
+        fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+            let Plain(value) = Plain::<Value>::deserialize(deserializer)?;
+            if value["even"] == true { Ok(Self) } else { Err(D::Error::custom("must be { even: true }")) }
+        }
     }
 
     #[derive(Debug, PartialEq, Default, serde::Deserialize)]
@@ -502,7 +514,7 @@ mod tests {
 
     #[test]
     fn a_method_and_its_parameters_are_a_variant_and_its_fields() {
-        assert_eq!(methods::<Requests>(), ["roots", "node", "find"]);
+        assert_eq!(methods::<Requests>(), ["roots", "node", "find", "pair"]);
         assert_eq!(request("roots", "{}"), Ok(Requests::Roots));
         let node = Requests::Node { node_id: "a".into(), depth: Some(0) };
         assert_eq!(request("node", r#"{"depth": 0, "nodeId": "a"}"#), Ok(node));
@@ -533,6 +545,11 @@ mod tests {
             ("node", r#"{"nodeId": "a", "depth": 4294967296}"#, "depth must be a whole number from 0 to 4294967295"),
             ("node", r#"{"nodeId": "a", "depth": 1.5}"#, "depth must be a whole number from 0 to 4294967295"),
             ("roots", r#"{"a": 1}"#, "a is not known here"),
+            ("pair", r#"{"list": [1]}"#, "point is missing"),
+            ("pair", r#"{"list": [1], "point": [1]}"#, "point must be a tuple of size 2"),
+            ("pair", r#"{"list": [1, 2, -3], "point": [1, 2]}"#, "list[2] must be a whole number"),
+            ("pair", r#"{"list": [], "point": [1, 2]}"#, "name is missing"),
+            ("pair", r#"{"list": [], "point": [1, 2], "name": {"odd": 1, "even": 3}}"#, "name must be { even: true }"),
             ("find", r#"{"limits": []}"#, "limits must be an object"),
             ("find", r#"{"limits": 3}"#, "limits must be an object"),
             ("find", r#"{"limits": {"max": 1}}"#, "limits.max is not known here; there are: maxTokens, all"),

@@ -25,8 +25,9 @@ pub(super) fn said(error: &serde_json::Error) -> String {
 
 /// Adds the path to the value of which `words` is said.
 pub(super) fn to_culprit(text: &str, words: &str, again: Again<'_>, argument: &mut String) {
-    let fails = |parts: &[&str]| again(&parts.concat()).is_some_and(|error| said(&error) == words);
-    let is_name = words.starts_with("unknown field") || words.starts_with("duplicate field");
+    let error = |parts: &[&str]| again(&parts.concat()).map(|error| said(&error));
+    let fails = |parts: &[&str]| error(parts).is_some_and(|said| said == words);
+    let of_parts = words.starts_with("missing field") || words.starts_with("invalid length");
     let (mut before, mut after) = (String::new(), String::new());
     let mut rest = text.trim();
     while let Ok(parts) = parts(rest) {
@@ -44,17 +45,35 @@ pub(super) fn to_culprit(text: &str, words: &str, again: Again<'_>, argument: &m
         }
         let culprit = &parts[has - 1];
         let comma = if has > 1 { "," } else { "" };
-        before = [&before, open, &first(has - 1), comma, &culprit.name].concat();
+        let begun = [&before, open, &first(has - 1), comma, &culprit.name].concat();
         after.insert_str(0, close);
-        if is_name && fails(&[&before, "null", &after]) {
+        let other = |value| error(&[&begun, value, &after]);
+        let same = |value| other(value).is_some_and(|said| said == words);
+        // The whole is wrong, whatever this part is: its name, say, or that another part is missing.
+        let whole = match culprit.value.as_bytes().first() {
+            Some(b'[') if of_parts => same("[]"),
+            Some(b'{') => same("null"),
+            _ if of_parts => true,
+            _ => culprit.value != "null" && same("null"),
+        };
+        if whole {
             return;
         }
         match &culprit.key {
             Some(key) => add(argument, key),
             None => argument.extend(["[", &(has - 1).to_string(), "]"]),
         }
-        rest = culprit.value;
+        // A value with rules of its own, which also say what is wrong with any other value: they mean all of it.
+        if is_rule(words) && other("false").is_some_and(|said| is_rule(&said)) {
+            return;
+        }
+        (before, rest) = (begun, culprit.value);
     }
+}
+
+/// Whether an error is not one of the derived readers.
+fn is_rule(words: &str) -> bool {
+    !["invalid ", "missing ", "unknown ", "duplicate "].iter().any(|begin| words.starts_with(begin))
 }
 
 /// Adds the name of a field to the path of its object.
