@@ -23,20 +23,29 @@ pub(super) fn said(error: &serde_json::Error) -> String {
     words
 }
 
+/// Values of which most readers take one.
+const ANY: [&str; 4] = ["null", "false", "0", "\"a\""];
+
 /// Adds the path to the value of which `words` is said.
 pub(super) fn to_culprit(text: &str, words: &str, again: Again<'_>, argument: &mut String) {
     let error = |parts: &[&str]| again(&parts.concat()).map(|error| said(&error));
     let fails = |parts: &[&str]| error(parts).is_some_and(|said| said == words);
-    let of_parts = words.starts_with("missing field") || words.starts_with("invalid length");
+    // A field is missing in an object: the innermost one.
+    let missing = words.starts_with("missing field");
+    let of_parts = missing || words.starts_with("invalid length");
     let (mut before, mut after) = (String::new(), String::new());
+    let mut object = argument.len();
     let mut rest = text.trim();
     while let Ok(parts) = parts(rest) {
+        if rest.starts_with('{') {
+            object = argument.len();
+        }
         let (open, close) = rest.split_at(1);
         let close = &close[close.len().saturating_sub(1)..];
         let first = |count: usize| parts[..count].iter().map(|part| &*part.text).collect::<Vec<_>>().join(",");
         let with = |count: usize| fails(&[&before, open, &first(count), close, &after]);
         if with(0) || !with(parts.len()) {
-            return;
+            break;
         }
         let (mut without, mut has) = (0, parts.len());
         while has - without > 1 {
@@ -49,15 +58,15 @@ pub(super) fn to_culprit(text: &str, words: &str, again: Again<'_>, argument: &m
         after.insert_str(0, close);
         let other = |value| error(&[&begun, value, &after]);
         let same = |value| other(value).is_some_and(|said| said == words);
-        // The whole is wrong, whatever this part is: its name, say, or that another part is missing.
+        // The whole is wrong, whatever this part is: its name is, say, or another part is missing.
         let whole = match culprit.value.as_bytes().first() {
             Some(b'[') if of_parts => same("[]"),
-            Some(b'{') => same("null"),
+            Some(b'{') if of_parts => same("null"),
             _ if of_parts => true,
-            _ => culprit.value != "null" && same("null"),
+            _ => culprit.key.is_some() && culprit.value != "null" && ANY.iter().all(|value| same(value)),
         };
         if whole {
-            return;
+            break;
         }
         match &culprit.key {
             Some(key) => add(argument, key),
@@ -68,6 +77,9 @@ pub(super) fn to_culprit(text: &str, words: &str, again: Again<'_>, argument: &m
             return;
         }
         (before, rest) = (begun, culprit.value);
+    }
+    if missing {
+        argument.truncate(object);
     }
 }
 
