@@ -56,6 +56,11 @@ export interface KernelOptions<P extends Provider = Provider> {
   compact?: CompactOptions;
   /** How much is retrieved for a prompt once there is a checkpoint; 3 episodes and 20 facts without it. */
   memory?: { episodes?: number; facts?: number };
+  /**
+   * What is stored as the user's input once the last pending call has its result, such as `"All tools finished. Continue."`. It opens the next
+   * turn. Nothing without it: providers take results without more words.
+   */
+  continuation?: string;
 }
 
 /** What stands before and behind each call of a model. What it throws is reported as an uncaught error and disturbs nobody. */
@@ -119,7 +124,7 @@ export class Kernel<P extends Provider = "openai-chat"> {
     if (!(keep instanceof Threadkeep)) throw badArgument("keep", "must be an open Threadkeep");
     this.#keep = keep;
     this.#thread = keep.thread(check.id(agent, "agent"));
-    const known = { context: object, policy: object, compact: object, memory: object };
+    const known = { context: object, policy: object, compact: object, memory: object, continuation: check.text };
     this.#options = check.options(options, "options", known) as KernelOptions<P>;
   }
 
@@ -164,7 +169,7 @@ export class Kernel<P extends Provider = "openai-chat"> {
 
   /**
    * Stores what a tool gave back, or why it failed, as the processors leave it. It belongs to the turn of its call, even if it
-   * comes late; gives that turn's name.
+   * comes late; gives that turn's name. Where it was the last that was pending, the option `continuation` is stored behind it.
    */
   async ingestToolResult(toolCallId: string, toolName: string, outcome: { result: unknown } | { error: string }): Promise<string> {
     const given: unknown = outcome;
@@ -178,8 +183,14 @@ export class Kernel<P extends Provider = "openai-chat"> {
       content: typeof said === "string" ? said : check.json(said ?? null, "result"),
       ...(failed ? { is_error: true } : {}),
     };
-    await this.#ingest(await this.#processed(message));
-    const own = (await this.getToolInteractions()).filter((one) => one.toolCallId === toolCallId).at(-1);
+    const { continuation } = this.#options;
+    const waits = (calls: ToolInteraction[]): boolean => calls.some(({ status }) => status === "PENDING");
+    const processed = await this.#processed(message);
+    const waited = continuation !== undefined && waits(await this.getToolInteractions());
+    await this.#ingest(processed);
+    const all = await this.getToolInteractions();
+    if (waited && !waits(all)) await this.#ingest({ role: "user", content: continuation });
+    const own = all.filter((one) => one.toolCallId === toolCallId).at(-1);
     return own?.turnId ?? "";
   }
 

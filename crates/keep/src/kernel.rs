@@ -22,7 +22,7 @@ use std::rc::Rc;
 
 use serde_json::Value;
 use threadkeep_compaction::memory::jsonl::RawTrace;
-use threadkeep_compaction::memory::{BundleLimits, MemoryBundle, ToolInteraction, turn_number};
+use threadkeep_compaction::memory::{BundleLimits, MemoryBundle, ToolInteraction, ToolStatus, turn_number};
 use threadkeep_compaction::{Policy, Reason};
 use threadkeep_core::message::ToolCall;
 use threadkeep_core::node::turn_name;
@@ -85,6 +85,9 @@ pub struct KernelOptions {
     pub compact: CompactOptions,
     /// How much is retrieved for a prompt once there is a checkpoint.
     pub limits: BundleLimits,
+    /// What is stored as the user's input once the last pending call has its result, such as `All tools finished. Continue.`. It opens the next
+    /// turn. `None` for nothing: providers take results without more words.
+    pub continuation: Option<String>,
 }
 
 /// A request, ready to be sent.
@@ -110,6 +113,11 @@ pub struct Kernel<S> {
     summariser: Rc<dyn Summariser>,
     extensions: RefCell<Vec<Rc<dyn Extension>>>,
     processors: RefCell<Vec<Rc<dyn Processor>>>,
+}
+
+/// Whether a call waits for its result.
+fn is_pending(calls: &[ToolInteraction]) -> bool {
+    calls.iter().any(|call| call.status == ToolStatus::Pending)
 }
 
 impl<S: Store> Kernel<S> {
@@ -194,7 +202,7 @@ impl<S: Store> Kernel<S> {
     }
 
     /// Stores what a tool gave back, or why it failed, as the processors leave it. It belongs to the turn of its call, even if
-    /// it comes late.
+    /// it comes late. Where it was the last that was pending, [`KernelOptions::continuation`] is stored behind it.
     ///
     /// # Errors
     /// `bad-request` where a processor makes another call's of it; the store's.
@@ -211,8 +219,16 @@ impl<S: Store> Kernel<S> {
         };
         let name = Some(tool_name.to_owned()).filter(|name| !name.is_empty());
         let message = Message { is_error, name, ..Message::tool(tool_call_id, said) };
-        self.ingest(self.processed(message)?).await?;
+        let message = self.processed(message)?;
+        let was_pending = match self.options.continuation {
+            Some(_) => is_pending(&self.get_tool_interactions(None).await?),
+            None => false,
+        };
+        self.ingest(message).await?;
         let all = self.get_tool_interactions(None).await?;
+        if let Some(words) = self.options.continuation.as_ref().filter(|_| was_pending && !is_pending(&all)) {
+            self.ingest(Message::user(words.clone())).await?;
+        }
         let own = all.iter().rev().find(|it| it.tool_call_id == tool_call_id);
         Ok(own.map_or_else(String::new, |it| turn_name(it.turn)))
     }

@@ -82,6 +82,7 @@ fn agent(world: &World, name: &str) -> Agent {
             ..CompactOptions::default()
         },
         limits: BundleLimits::default(),
+        continuation: None,
     };
     let scribe = Rc::new(Scribe::default());
     let kernel = Kernel::new(world.tab(), name, options, Rc::clone(&scribe) as Rc<dyn Summariser>);

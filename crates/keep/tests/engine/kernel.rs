@@ -32,7 +32,7 @@ impl Summariser for Extractive {
     }
 }
 
-fn kernel(world: &World) -> Kernel<MemoryStore> {
+fn options() -> KernelOptions {
     let limits = PolicyOptions {
         max_context_tokens: Some(1000),
         max_output_tokens: Some(100),
@@ -40,13 +40,17 @@ fn kernel(world: &World) -> Kernel<MemoryStore> {
         compaction_ratio: Some(Share::of(800)),
         compaction_threshold: None,
     };
-    let options = KernelOptions {
+    KernelOptions {
         context: ContextParams { encoding: Some(Counting::Estimate), ..ContextParams::default() },
         policy: policy(&limits, &PolicyOptions::default(), None),
         compact: CompactOptions { encoding: Counting::Estimate, ..CompactOptions::default() },
         limits: BundleLimits::default(),
-    };
-    Kernel::new(world.tab(), "agent", options, Rc::new(Extractive))
+        continuation: None,
+    }
+}
+
+fn kernel(world: &World) -> Kernel<MemoryStore> {
+    Kernel::new(world.tab(), "agent", options(), Rc::new(Extractive))
 }
 
 fn call(id: &str) -> ToolCall {
@@ -443,6 +447,7 @@ fn a_requested_compaction_runs_before_the_input_is_stored() {
             policy: policy(&PolicyOptions::default(), &PolicyOptions::default(), None),
             compact: CompactOptions { encoding: Counting::Estimate, ..CompactOptions::default() },
             limits: BundleLimits::default(),
+            continuation: None,
         };
         let failing = Kernel::new(world.tab(), "agent", options, Rc::new(Failing));
         failing.request_compaction().await.unwrap();
@@ -483,5 +488,29 @@ fn prepare_request_and_render_payload_make_what_a_provider_is_sent() {
         // Without an input it is what stands there already, and stores nothing.
         let again = kernel.prepare_request(None, Some("Be brief.")).await.unwrap();
         assert_eq!((again.messages, again.turn_id), (package.messages, package.turn_id));
+    });
+}
+
+#[test]
+fn a_continuation_is_stored_once_all_tools_have_finished_if_the_kernel_has_one() {
+    let world = World::default();
+    let mut options = options();
+    options.continuation = Some("All tools finished. Continue.".to_owned());
+    let kernel = Kernel::new(world.tab(), "agent", options, Rc::new(Extractive));
+    run(async {
+        kernel.ingest_user_message(Message::user("List src.")).await.unwrap();
+        kernel.ingest_tool_intent(vec![call("a"), call("b")]).await.unwrap();
+        let result = async |id: &str| kernel.ingest_tool_result(id, "list_directory", Ok(json!("x"))).await.unwrap();
+        assert_eq!(result("a").await, "turn_0001");
+        assert_eq!(kernel.current_turn().await.unwrap().as_deref(), Some("turn_0001"), "b is pending");
+        assert_eq!(result("b").await, "turn_0001");
+        assert_eq!(kernel.current_turn().await.unwrap().as_deref(), Some("turn_0002"));
+        let said = world.tab().get_range("agent", 0, 99).await.unwrap();
+        let last = said.last().unwrap();
+        assert_eq!((&last.role, &*last.text()), (&Role::User, "All tools finished. Continue."));
+        // One that is told of again ends nothing.
+        result("b").await;
+        let again = world.tab().get_range("agent", 0, 99).await.unwrap();
+        assert_eq!(again.iter().filter(|message| message.role == Role::User).count(), 2);
     });
 }
