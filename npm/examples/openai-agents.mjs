@@ -43,6 +43,6 @@ if (waiting === undefined) {
   console.log("answer:", finalOutput);
   console.log("items:", (await session.getItems()).map((item) => item.role ?? item.type).join(", "));
   console.log("messages:", (await keep.thread("ann").messages()).map(({ role }) => role).join(", "));
-  console.log("found:", (await keep.search("refunded"))[0].message.content);
+  console.log("found:", (await keep.search('"is refunded"'))[0].message.content);
 }
 await keep.close();
