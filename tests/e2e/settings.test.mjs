@@ -98,13 +98,14 @@ async function madeAgain(tab, bodies) {
   await tab.ready();
   const again = await tab.page.evaluate(async () => {
     const { Threadkeep } = await import("/package/dist/index.js");
-    await using keep = await Threadkeep.open({ name: "threadkeep" });
+    const keep = await Threadkeep.open({ name: "threadkeep" });
     const [transcript] = await keep.transcripts();
     const made = [];
     for (const { id } of await keep.requests.list(transcript.id)) {
       const { body, differs } = await keep.requests.get(id);
       made.push([differs, JSON.stringify(body)]);
     }
+    await keep.close();
     return made;
   });
   assert.deepEqual(
