@@ -57,7 +57,7 @@ export interface KernelOptions<P extends Provider = Provider> {
   /** How much is retrieved for a prompt once there is a checkpoint; 3 episodes and 20 facts without it. */
   memory?: { episodes?: number; facts?: number };
   /**
-   * What is stored as the user's input once the last pending call has its result, such as `"All tools finished. Continue."`. It opens the next
+   * What is stored as the user's input once the last pending call of a turn has its result, such as `"All tools finished. Continue."`. It opens the next
    * turn. Nothing without it: providers take results without more words.
    */
   continuation?: string;
@@ -169,7 +169,7 @@ export class Kernel<P extends Provider = "openai-chat"> {
 
   /**
    * Stores what a tool gave back, or why it failed, as the processors leave it. It belongs to the turn of its call, even if it
-   * comes late; gives that turn's name. Where it was the last that was pending, the option `continuation` is stored behind it.
+   * comes late; gives that turn's name. Where it was the last that its turn waited for, the option `continuation` is stored behind it.
    */
   async ingestToolResult(toolCallId: string, toolName: string, outcome: { result: unknown } | { error: string }): Promise<string> {
     const given: unknown = outcome;
@@ -184,13 +184,14 @@ export class Kernel<P extends Provider = "openai-chat"> {
       ...(failed ? { is_error: true } : {}),
     };
     const { continuation } = this.#options;
-    const waits = (calls: ToolInteraction[]): boolean => calls.some(({ status }) => status === "PENDING");
+    const waits = ({ status }: ToolInteraction): boolean => status === "PENDING";
     const processed = await this.#processed(message);
-    const waited = continuation !== undefined && waits(await this.getToolInteractions());
+    const waited = continuation !== undefined && (await this.getToolInteractions()).some((one) => one.toolCallId === toolCallId && waits(one));
     await this.#ingest(processed);
     const all = await this.getToolInteractions();
-    if (waited && !waits(all)) await this.#ingest({ role: "user", content: continuation });
     const own = all.filter((one) => one.toolCallId === toolCallId).at(-1);
+    // Calls of an earlier turn may never be answered.
+    if (waited && !all.some((one) => one.turnId === own?.turnId && waits(one))) await this.#ingest({ role: "user", content: continuation });
     return own?.turnId ?? "";
   }
 

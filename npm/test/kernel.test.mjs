@@ -70,15 +70,18 @@ test("what is ingested is stored, by turns, and a late tool result keeps the tur
 test("a continuation is stored once all tools have finished, if the kernel has one", async () => {
   const keep = await memory();
   const agent = kernel(keep, { continuation: "All tools finished. Continue." });
+  // A turn that was given up: its call is never answered.
+  await agent.ingestUserMessage(user("List all."));
+  await agent.ingestToolIntent([call("lost")]);
   await agent.ingestUserMessage(user("List src."));
   await agent.ingestToolIntent([call("a"), call("b")]);
-  assert.equal(await agent.ingestToolResult("a", "list_directory", { result: "x" }), "turn_0001");
-  assert.equal(await agent.currentTurn(), "turn_0001", "b is pending");
-  assert.equal(await agent.ingestToolResult("b", "list_directory", { error: "no such folder" }), "turn_0001");
-  assert.equal(await agent.currentTurn(), "turn_0002");
+  assert.equal(await agent.ingestToolResult("a", "list_directory", { result: "x" }), "turn_0002");
+  assert.equal(await agent.currentTurn(), "turn_0002", "b is pending");
+  assert.equal(await agent.ingestToolResult("b", "list_directory", { error: "no such folder" }), "turn_0002");
+  assert.equal(await agent.currentTurn(), "turn_0003");
   assert.equal((await keep.thread("agent").messages()).at(-1).content, "All tools finished. Continue.");
   await agent.ingestToolResult("b", "list_directory", { result: "y" });
-  assert.equal(await agent.currentTurn(), "turn_0002", "a result that is told of again ends nothing");
+  assert.equal(await agent.currentTurn(), "turn_0003", "a result that is told of again ends nothing");
 });
 
 test("what is no message, no list of calls, no outcome is refused by name, and nothing is stored", async () => {

@@ -85,7 +85,7 @@ pub struct KernelOptions {
     pub compact: CompactOptions,
     /// How much is retrieved for a prompt once there is a checkpoint.
     pub limits: BundleLimits,
-    /// What is stored as the user's input once the last pending call has its result, such as `All tools finished. Continue.`. It opens the next
+    /// What is stored as the user's input once the last pending call of a turn has its result, such as `All tools finished. Continue.`. It opens the next
     /// turn. `None` for nothing: providers take results without more words.
     pub continuation: Option<String>,
 }
@@ -113,11 +113,6 @@ pub struct Kernel<S> {
     summariser: Rc<dyn Summariser>,
     extensions: RefCell<Vec<Rc<dyn Extension>>>,
     processors: RefCell<Vec<Rc<dyn Processor>>>,
-}
-
-/// Whether a call waits for its result.
-fn is_pending(calls: &[ToolInteraction]) -> bool {
-    calls.iter().any(|call| call.status == ToolStatus::Pending)
 }
 
 impl<S: Store> Kernel<S> {
@@ -202,7 +197,7 @@ impl<S: Store> Kernel<S> {
     }
 
     /// Stores what a tool gave back, or why it failed, as the processors leave it. It belongs to the turn of its call, even if
-    /// it comes late. Where it was the last that was pending, [`KernelOptions::continuation`] is stored behind it.
+    /// it comes late. Where it was the last that its turn waited for, [`KernelOptions::continuation`] is stored behind it.
     ///
     /// # Errors
     /// `bad-request` where a processor makes another call's of it; the store's.
@@ -220,16 +215,22 @@ impl<S: Store> Kernel<S> {
         let name = Some(tool_name.to_owned()).filter(|name| !name.is_empty());
         let message = Message { is_error, name, ..Message::tool(tool_call_id, said) };
         let message = self.processed(message)?;
-        let was_pending = match self.options.continuation {
-            Some(_) => is_pending(&self.get_tool_interactions(None).await?),
+        let waits = |it: &ToolInteraction| it.status == ToolStatus::Pending;
+        let waited = match self.options.continuation {
+            Some(_) => {
+                let before = self.get_tool_interactions(None).await?;
+                before.iter().any(|it| it.tool_call_id == tool_call_id && waits(it))
+            }
             None => false,
         };
         self.ingest(message).await?;
         let all = self.get_tool_interactions(None).await?;
-        if let Some(words) = self.options.continuation.as_ref().filter(|_| was_pending && !is_pending(&all)) {
+        let own = all.iter().rev().find(|it| it.tool_call_id == tool_call_id);
+        // Calls of an earlier turn may never be answered.
+        let goes_on = own.is_some_and(|own| all.iter().any(|it| it.turn == own.turn && waits(it)));
+        if let Some(words) = self.options.continuation.as_ref().filter(|_| waited && !goes_on) {
             self.ingest(Message::user(words.clone())).await?;
         }
-        let own = all.iter().rev().find(|it| it.tool_call_id == tool_call_id);
         Ok(own.map_or_else(String::new, |it| turn_name(it.turn)))
     }
 

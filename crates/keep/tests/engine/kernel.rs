@@ -498,19 +498,22 @@ fn a_continuation_is_stored_once_all_tools_have_finished_if_the_kernel_has_one()
     options.continuation = Some("All tools finished. Continue.".to_owned());
     let kernel = Kernel::new(world.tab(), "agent", options, Rc::new(Extractive));
     run(async {
+        // A turn that was given up: its call is never answered.
+        kernel.ingest_user_message(Message::user("List all.")).await.unwrap();
+        kernel.ingest_tool_intent(vec![call("lost")]).await.unwrap();
         kernel.ingest_user_message(Message::user("List src.")).await.unwrap();
         kernel.ingest_tool_intent(vec![call("a"), call("b")]).await.unwrap();
         let result = async |id: &str| kernel.ingest_tool_result(id, "list_directory", Ok(json!("x"))).await.unwrap();
-        assert_eq!(result("a").await, "turn_0001");
-        assert_eq!(kernel.current_turn().await.unwrap().as_deref(), Some("turn_0001"), "b is pending");
-        assert_eq!(result("b").await, "turn_0001");
-        assert_eq!(kernel.current_turn().await.unwrap().as_deref(), Some("turn_0002"));
+        assert_eq!(result("a").await, "turn_0002");
+        assert_eq!(kernel.current_turn().await.unwrap().as_deref(), Some("turn_0002"), "b is pending");
+        assert_eq!(result("b").await, "turn_0002");
+        assert_eq!(kernel.current_turn().await.unwrap().as_deref(), Some("turn_0003"));
         let said = world.tab().get_range("agent", 0, 99).await.unwrap();
         let last = said.last().unwrap();
         assert_eq!((&last.role, &*last.text()), (&Role::User, "All tools finished. Continue."));
         // One that is told of again ends nothing.
         result("b").await;
         let again = world.tab().get_range("agent", 0, 99).await.unwrap();
-        assert_eq!(again.iter().filter(|message| message.role == Role::User).count(), 2);
+        assert_eq!(again.iter().filter(|message| message.role == Role::User).count(), 3);
     });
 }
