@@ -69,14 +69,16 @@ chains AS MATERIALIZED (
 -- Of the checkpoints on a chain, the one that covers most nodes; the newest, where several do.
 laid AS MATERIALIZED (
   SELECT scope, transcript, context, covered FROM (
-    SELECT chains.scope, chains.transcript, chains.context, covered,
-           row_number() OVER (PARTITION BY chains.scope, chains.transcript, chains.context ORDER BY covered DESC, seq DESC) AS rank
+    SELECT *, row_number() OVER (PARTITION BY scope, transcript, context ORDER BY covered DESC, seq DESC) AS rank
     FROM (
-      SELECT scope, transcript, seq, json_extract(entry, '$.checkpoint.anchor') AS id,
-             CASE WHEN json_array_length(entry, '$.checkpoint.cleared') > 0 THEN json_extract(entry, '$.checkpoint.covers.nodes') END AS most
-      FROM entries WHERE json_type(entry, '$.checkpoint') = 'object'
-    ) AS made
-    JOIN (SELECT *, level + 1 AS covered FROM chains) AS chains ON ${node("chains", "made")}
+      SELECT chains.scope, chains.transcript, chains.context, made.seq, min(chains.level + 1, coalesce(made.most, chains.level + 1)) AS covered
+      FROM (
+        SELECT scope, transcript, seq, json_extract(entry, '$.checkpoint.anchor') AS id,
+               CASE WHEN json_array_length(entry, '$.checkpoint.cleared') > 0 THEN json_extract(entry, '$.checkpoint.covers.nodes') END AS most
+        FROM entries WHERE json_type(entry, '$.checkpoint') = 'object'
+      ) AS made
+      JOIN chains ON ${node("chains", "made")}
+    )
   ) WHERE rank = 1
 ),
 placed AS (

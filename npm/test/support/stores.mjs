@@ -55,6 +55,9 @@ async function tell(keep) {
   await keep.receive({ messageId: "r", replyTo: "sent", content: "really?" });
   await keep.memory.remember({ kind: "preference", fact: "likes heliotropes" });
   const report = await keep.import({ name: "conversations.json", data: fixture("claude.json") });
+  await keep.import(clearedSession());
+  const imported = (await keep.transcripts()).find(({ source }) => source === "claude-code");
+  await keep.thread("imported").moveTo(imported.leaf);
   await keep.thread("gone").append([user("to be cleared")]);
   await keep.thread("gone").clear();
   const compacted = await keep.thread("main").compact();
@@ -181,7 +184,26 @@ export async function lostAnswers(store, proxy) {
   assert.equal((await store.scan({ start: "lost/0", end: "lost/9~", reverse: false })).length, 10);
 }
 
-/** Fills a keep with threads as a view in SQL shows them: forks, pins, calls, deletions, a compaction, hidden messages, several pages. */
+/** A session of Claude Code in which the result of a call was cleared: a checkpoint that covers no message. */
+function clearedSession() {
+  const line = (uuid, parentUuid, role, content) => ({ type: role, uuid, parentUuid, sessionId: "cleared", message: { role, content } });
+  const lines = [
+    line("u", null, "user", "Read it."),
+    line("a", "u", "assistant", [{ type: "tool_use", id: "t", name: "Read", input: { file: "t" } }]),
+    line("r", "a", "user", [{ type: "tool_result", tool_use_id: "t", content: "what it holds, at length" }]),
+    {
+      ...{ type: "system", subtype: "microcompact_boundary", uuid: "m", parentUuid: "r", sessionId: "cleared", content: "Context microcompacted" },
+      microcompactMetadata: { trigger: "auto", preTokens: 9, compactedToolIds: ["t"] },
+    },
+    line("z", "m", "assistant", "Read."),
+  ];
+  return lines.map((one) => JSON.stringify(one)).join("\n");
+}
+
+/**
+ * Fills a keep with threads as a view in SQL shows them: forks, pins, calls, deletions, a compaction, a cleared result, hidden messages,
+ * several pages.
+ */
 export async function fillThreads(keep) {
   const call = { id: "c1", type: "function", function: { name: "f", arguments: '{"a":1}' } };
   const main = keep.thread("main");
