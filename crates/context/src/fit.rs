@@ -154,6 +154,16 @@ impl Summed {
     }
 }
 
+/// What a fit keeps, and what that costs with the frame and the reserve. The fields are those of [`Fit`].
+pub(super) struct Kept {
+    pub cost: Figures,
+    pub start: u32,
+    pub before: Vec<u32>,
+    pub opener: u32,
+    pub whole: u32,
+    pub cut: Option<u32>,
+}
+
 /// A fit in the making.
 pub(super) struct Fitting<'a> {
     pub groups: &'a Groups,
@@ -161,7 +171,7 @@ pub(super) struct Fitting<'a> {
     pub must: Summed,
     /// Groups in which previews stand for large results wherever they are, with what that saves.
     pub short: Summed,
-    /// Groups that are out, wherever they are.
+    /// Groups that are out, also in the suffix.
     out: Summed,
     pub pinned: Vec<u32>,
     pub opens: bool,
@@ -199,12 +209,12 @@ impl<'a> Fitting<'a> {
         first.filter(|_| self.opens).map(|first| self.groups.openers[first as usize]).filter(|opener| *opener != NONE)
     }
 
-    /// Takes groups out, wherever they are.
+    /// Takes groups out, also of the suffix.
     pub(super) fn set_gone(&mut self, gone: Vec<u32>) {
         self.out = Summed::new(gone, &|group| self.figures(group));
     }
 
-    /// Whether a group is out, wherever it is.
+    /// Whether a group was taken out.
     pub(super) fn gone(&self, group: u32) -> bool {
         self.out.has(group)
     }
@@ -347,22 +357,16 @@ impl<'a> Fitting<'a> {
             self.pinned.clear();
             (reach, start, whole) = self.start(&limits);
         }
-        if self.is_weighed(start) {
+        let kept = if self.is_weighed(start) {
             if self.plan.policy == Policy::Stable {
                 self.settle(&limits);
                 (reach, start, _) = self.start(&limits);
             }
-            return self.weigh(limits, reach, start);
-        }
-        let cost = self.cost(start).minus(self.saving(start, whole));
-        let opener = self.opener(start);
-        let mut before = self.must.groups;
-        before.truncate(before.partition_point(|group| *group < start));
-        if opener != NONE
-            && let Err(at) = before.binary_search(&opener)
-        {
-            before.insert(at, opener);
-        }
+            self.weigh(&limits, start)
+        } else {
+            self.suffix(start, whole)
+        };
+        let Kept { cost, start, before, opener, whole, cut } = kept;
         Fit {
             figures: cost.minus(self.plan.reserve),
             limits,
@@ -376,8 +380,22 @@ impl<'a> Fitting<'a> {
             must: !self.plan.strict,
             whole,
             short: self.short.groups,
-            cut: None,
+            cut,
         }
+    }
+
+    /// The suffix that begins at `start`, with what stays before it. From `whole` on large results are whole.
+    fn suffix(&self, start: u32, whole: u32) -> Kept {
+        let cost = self.cost(start).minus(self.saving(start, whole));
+        let opener = self.opener(start);
+        let mut before = self.must.groups.clone();
+        before.truncate(before.partition_point(|group| *group < start));
+        if opener != NONE
+            && let Err(at) = before.binary_search(&opener)
+        {
+            before.insert(at, opener);
+        }
+        Kept { cost, start, before, opener, whole, cut: None }
     }
 }
 

@@ -14,7 +14,7 @@ use threadkeep_core::sort;
 
 use super::budget::{Figures, Limits, Policy};
 use super::facts::NONE;
-use super::fit::{Fit, Fitting, Summed, UNITS};
+use super::fit::{Fitting, Kept, Summed, UNITS};
 use super::importance::{UNSAID, USUAL};
 
 impl Fitting<'_> {
@@ -97,11 +97,11 @@ impl Fitting<'_> {
         (kept, figures)
     }
 
-    /// The fit by importance; `reach` and `cut` are those of the policy.
-    pub(super) fn weigh(mut self, limits: Limits, reach: [u32; 3], cut: u32) -> Fit {
+    /// What is kept by importance; `cut` is where the policy would have cut.
+    pub(super) fn weigh(&mut self, limits: &Limits, cut: u32) -> Kept {
         let mut opener = NONE;
         let (kept, cost) = if self.plan.policy == Policy::Newest {
-            self.ranked(&limits)
+            self.ranked(limits)
         } else {
             let mut kept: Vec<bool> = (0..self.end()).map(|group| group >= cut && !self.gone(group)).collect();
             opener = self.opener(cut);
@@ -110,20 +110,7 @@ impl Fitting<'_> {
             (kept, self.cost(cut))
         };
         let start = kept.iter().rposition(|kept| !kept).map_or(0, |last| last as u32 + 1);
-        Fit {
-            figures: cost.minus(self.plan.reserve),
-            limits,
-            over_budget: !limits.hold(cost),
-            policy: self.plan.policy,
-            start,
-            before: (0..start).filter(|group| kept[*group as usize]).collect(),
-            pinned: self.pinned,
-            opener,
-            reach,
-            must: true,
-            whole: start,
-            short: self.short.groups,
-            cut: Some(cut),
-        }
+        let before = (0..start).filter(|group| kept[*group as usize]).collect();
+        Kept { cost, start, before, opener, whole: start, cut: Some(cut) }
     }
 }

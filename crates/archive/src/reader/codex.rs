@@ -425,7 +425,7 @@ fn sealed(history: &Value) -> usize {
     history.as_array().into_iter().flatten().filter(|item| says(item) || parts(item)).count()
 }
 
-/// How long a command ran, as its output says in words for the model, in milliseconds.
+/// How long a command ran, in milliseconds. Its output says so in words for the model.
 fn seconds(output: &Value) -> Option<u64> {
     let text = output.as_str().or_else(|| output.get("content")?.as_str())?;
     let seconds = if text.starts_with('{') && text.contains("duration_seconds") {
