@@ -116,46 +116,7 @@ pub fn head(thread: Thread) -> Node {
                     <svg sign="gauge"/>
                     <span class="wide-only">Context</span>
                 </button>
-                <button
-                    type="button"
-                    class="icon"
-                    title="Compact this branch…"
-                    aria-label="Compact this branch…"
-                    data-testid="compact"
-                    onclick={}
-                >
-                    <svg sign="fold"/>
-                </button>
-                <button
-                    type="button"
-                    class="icon"
-                    title="Check this branch…"
-                    aria-label="Check this branch…"
-                    data-testid="check-branch"
-                    onclick={}
-                >
-                    <svg sign="check"/>
-                </button>
-                <button
-                    type="button"
-                    class="icon"
-                    title="Export this thread"
-                    aria-label="Export this thread"
-                    data-testid="export-thread"
-                    onclick={}
-                >
-                    <svg sign="export"/>
-                </button>
-                <button
-                    type="button"
-                    class="icon"
-                    title="Delete this thread…"
-                    aria-label="Delete this thread…"
-                    data-testid="delete-thread"
-                    onclick={}
-                >
-                    <svg sign="trash"/>
-                </button>
+                {}{}{}{}
             </div>
         </header>
         {}"#,
@@ -166,11 +127,30 @@ pub fn head(thread: Thread) -> Node {
         click(move || page.show_map(!page.map.get_untracked())),
         live(move || page.inspector.open.get().to_string()),
         click(move || page.show_inspector(!page.inspector.open.get_untracked())),
-        click(move || page.dialog.set(page.leaf.get_untracked().map(Dialog::Compact))),
-        click(move || page.dialog.set(check())),
-        click(move || page.export_soon(untrack(info))),
-        click(move || page.dialog.set(untrack(info).map(Dialog::DeleteThread))),
+        act("compact", "fold", "Compact this branch…", move || {
+            page.dialog.set(page.leaf.get_untracked().map(Dialog::Compact));
+        }),
+        act("check-branch", "check", "Check this branch…", move || page.dialog.set(check())),
+        act("export-thread", "export", "Export this thread", move || page.export_soon(untrack(info))),
+        act("delete-thread", "trash", "Delete this thread…", move || {
+            page.dialog.set(untrack(info).map(Dialog::DeleteThread));
+        }),
         draw(damage, |damage| Some(damaged(damage.clone()?))),
+    )
+}
+
+/// A button that shows a sign; `words` are its title and its name.
+fn act(id: &'static str, sign: &'static str, words: &'static str, press: impl Fn() + 'static) -> Node {
+    markup!(
+        r#"
+        <button type="button" class="icon" title={} aria-label={} data-testid={} onclick={}>
+            <svg sign={}/>
+        </button>"#,
+        words,
+        words,
+        id,
+        click(press),
+        sign,
     )
 }
 
