@@ -153,7 +153,7 @@ export class MemoryFolder<P extends Provider = "openai-chat"> {
     if (named.length > 0) await this.keep.import(named);
     const [transcript] = await this.keep.transcripts();
     if (transcript?.leaf != null) await this.keep.thread(this.#agent).moveTo(transcript.leaf);
-    for (const { id } of await this.#traces()) this.#known.add(id);
+    await this.#know();
   }
 
   /** Takes in what others have appended, and appends what the keep has and the files have not. It tells what came in since the last call. */
@@ -190,19 +190,24 @@ export class MemoryFolder<P extends Provider = "openai-chat"> {
   }
 
   async #pull(): Promise<void> {
+    let traces = false;
     for (const file of Object.values(this.#files))
       for (const line of file.fresh()) {
         const record = this.#record(file, line);
         if (record === undefined) continue;
         try {
           if (file === this.#files.semantic) await this.#takeFact(record);
-          else if (file !== this.#files.episodic) await this.#takeTrace(record as unknown as RawTrace);
-          else continue;
+          else if (file !== this.#files.episodic) {
+            await this.#takeTrace(record as unknown as RawTrace);
+            traces = true;
+          } else continue;
           this.#read += 1;
         } catch (error) {
           this.#skipped.push({ file: file.name, reason: `the record ${JSON.stringify(record["id"])} cannot be taken in: ${wordsOf(error)}` });
         }
       }
+    // Once for all: it reads the whole history.
+    if (traces) await this.#know();
   }
 
   /** The record that a line is, if it is a new one. */
@@ -230,6 +235,10 @@ export class MemoryFolder<P extends Provider = "openai-chat"> {
 
   async #takeTrace(trace: RawTrace): Promise<void> {
     await this.keep.thread(this.#agent).append([await this.#message(trace)]);
+  }
+
+  /** Notes that all traces of the keep are in the files. */
+  async #know(): Promise<void> {
     for (const { id } of await this.#traces()) this.#known.add(id);
   }
 
