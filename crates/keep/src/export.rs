@@ -36,13 +36,14 @@ impl<S: Store> Keep<S> {
             sink(self.settings_lines(Some(id)).await?);
             return self.export_requests(id, &mut sink).await;
         }
-        for id in self.ids().await? {
-            self.export_one(&id, &mut sink).await?;
+        let ids = self.ids().await?;
+        for id in &ids {
+            self.export_one(id, &mut sink).await?;
         }
         sink(self.archive_lines(&keys::EPISODES.all(), &keys::FACTS.all()).await?);
         sink(self.settings_lines(None).await?);
-        for id in self.ids().await? {
-            self.export_requests(&id, &mut sink).await?;
+        for id in &ids {
+            self.export_requests(id, &mut sink).await?;
         }
         Ok(())
     }
