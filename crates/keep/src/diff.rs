@@ -1,5 +1,5 @@
-//! What changed from one request of the journal to another. [`diff`] compares what both are made again to and reads no store: their
-//! messages and their ledgers go in, what entered, left, moved and changed comes out, with the pieces from which [`apply`] makes the
+//! What changed from one request of the journal to another. [`diff`] compares two requests that were made again, and reads no store.
+//! In go their messages and ledgers. Out comes what entered, left, moved and changed, and the pieces from which [`apply`] makes the
 //! second of the first.
 //!
 //! A message is the same one if it has the same node and the same place in its chain. What has no node is known by its rule. What only

@@ -30,8 +30,12 @@ impl<S: Store> Keep<S> {
     /// `until`, dismissed at that time or before. A transcript of which nothing is left goes whole. What another agent made of the same
     /// messages goes along, if that agent has dismissed them too.
     ///
-    /// A branch stays if a head points into it, if one of its nodes is pinned or was made by anything but the mailbox (an import, say),
-    /// if a turn in it has not ended, or if a message of this mailbox or of an agent's refers to it that is not dismissed.
+    /// A branch stays if one of these holds:
+    /// - a head points into it, or one of its nodes is pinned;
+    /// - one of its nodes was not made by the mailbox, but by an import, say;
+    /// - a turn in it has not ended;
+    /// - a message refers to it that is not dismissed, of this mailbox or of an agent's.
+    ///
     /// Everything above what stays, stays. So does a transcript that is damaged or that somebody else writes to: the next call
     /// looks at it again. Gives how many branches and transcripts were deleted.
     ///

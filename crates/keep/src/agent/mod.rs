@@ -178,8 +178,8 @@ impl<S: Store> Agent<S> {
     }
 
     /// Answers all messages that have no answer yet: those of one conversation in order, others at the same time. Gives how many turns it
-    /// carried out. Then it collects what was dismissed, if [`AgentOptions::collect_after`] says so. A turn that was interrupted stays as it is, unless [`AgentOptions::resume`] says otherwise; see
-    /// [`Agent::interrupted`]. A model that fails is no error: the turn says so, and its sender is told.
+    /// carried out. Then it collects what was dismissed, if [`AgentOptions::collect_after`] says so. A turn that was interrupted stays as it
+    /// is, unless [`AgentOptions::resume`] says otherwise; see [`Agent::interrupted`]. A model that fails is no error: the turn says so, and its sender is told.
     ///
     /// # Errors
     /// The store's, when all turns that could go on are over. The next call goes on from there.

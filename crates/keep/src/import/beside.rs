@@ -3,9 +3,9 @@
 //! Settings act on every later prompt, and a system prompt among them has the role that nothing remembered ever has. So whose settings
 //! are taken is decided as it is for pins and origins of memory. A file that restores this keep (it holds all conversations and records,
 //! of which an empty keep has none) brings all settings back, those of the whole keep too. Otherwise a restored keep would send other prompts than
-//! before. Any other file speaks for its own threads only, as far as this import added them: of their settings, the options that
-//! choose among what the thread itself says ([`SHAPES`]) are taken. Words for the model, tools, what is quoted of the memory, the
-//! model and what costs money are left. Settings that are there are never replaced.
+//! before. Any other file speaks for its own threads only, and only for those that this import added. Of their settings it takes the
+//! options that choose among what the thread itself says ([`SHAPES`]). It leaves words for the model, tools, quotes of the memory, the
+//! model, and what costs money. Settings that are there are never replaced.
 //!
 //! No settings hold an address or a key: they have no such options, and an unknown option is an error. The report names what was left, and
 //! says where settings that were taken speak to the model.
