@@ -24,6 +24,27 @@ async function preview(tab, choose) {
   await tab.page.locator("[data-testid=compact-preview]:not([data-old])").waitFor();
 }
 
+test("the newer of two previews is shown, also where its vocabulary comes first", () =>
+  site.visit(async (tab) => {
+    let first = true;
+    await tab.page.context().route(/vocabulary/, async (route) => {
+      const late = first;
+      first = false;
+      if (late) await new Promise((resolve) => setTimeout(resolve, 1_500));
+      await route.continue();
+    });
+    await opened(tab);
+    await tab.get("compact").click();
+    await tab.get("compact-everybody").check();
+    await tab.get("compact-preview").waitFor();
+    // The older one comes to its end meanwhile, and must not end the newer.
+    await tab.page.waitForTimeout(2_000);
+    assert.equal(await tab.get("compact-preview").count(), 1);
+    await tab.get("compact-tail").fill("2");
+    await tab.get("compact-preview").waitFor();
+    assert.equal(await tab.get("compact-failed").count(), 0);
+  }));
+
 test("each strategy is previewed, and a sliding window has no summary", () =>
   site.visit(async (tab) => {
     await opened(tab);

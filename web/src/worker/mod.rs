@@ -32,7 +32,7 @@ use wasm_bindgen::prelude::*;
 use wasm_bindgen_futures::spawn_local;
 use web_sys::{DedicatedWorkerGlobalScope, MessageEvent};
 
-use crate::wire::{self, Ask, Branch, FromWorker, Reply, Ticket, ToWorker};
+use crate::wire::{self, Ask, Branch, FromWorker, Recall, Reply, Ticket, ToWorker};
 
 /// The name of the database.
 const DATABASE: &str = "threadkeep";
@@ -134,10 +134,14 @@ async fn serve(ticket: Ticket, work: Work) {
             Ok(answer) => answer.await,
             Err(_) => Err(part_missing()),
         },
-        (Ok(engine), Work::Ask(Ask::Recall(asked))) => match parts::recall(engine, *asked).await {
-            Ok(answer) => answer.await,
-            Err(_) => Err(part_missing()),
-        },
+        (Ok(engine), Work::Ask(Ask::Recall(asked))) => {
+            // Before anything is loaded: loads may end in another order than they were asked for.
+            let cancel = matches!(*asked, Recall::Compact { .. }).then(begin_compaction).unwrap_or_default();
+            match parts::recall(engine, *asked, cancel).await {
+                Ok(answer) => answer.await,
+                Err(_) => Err(part_missing()),
+            }
+        }
         (Ok(engine), Work::Ask(Ask::Talk(asked))) => match parts::talk(engine, *asked).await {
             Ok(answer) => answer.await,
             Err(_) => Err(part_missing()),
@@ -160,6 +164,14 @@ async fn serve(ticket: Ticket, work: Work) {
         Err(error) => FromWorker::Error { ticket, error },
     };
     say(&answer, beside);
+}
+
+/// What ends the compaction that begins now. One that still runs is of no use any more.
+fn begin_compaction() -> Cancel {
+    stop_compaction();
+    let cancel = Cancel::default();
+    CANCEL.set(cancel.clone());
+    cancel
 }
 
 /// Ends the compaction that runs, if one does.

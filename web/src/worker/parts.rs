@@ -8,6 +8,7 @@ use std::rc::Rc;
 
 use js_sys::{Array, Reflect};
 use threadkeep::KeepError;
+use threadkeep::compact::Cancel;
 use threadkeep::protocol::{ErrorReply, ImportProgress, ImportReport};
 use threadkeep_core::TranscriptId;
 use threadkeep_parts::part;
@@ -55,8 +56,8 @@ part! {
 
 part! {
     /// Compacts, and answers about what is remembered.
-    prompts: pub fn recall(engine: Rc<Engine>, asked: Recall) -> Answer {
-        Box::pin(async move { recall::answer(&engine, asked).await })
+    prompts: pub fn recall(engine: Rc<Engine>, asked: Recall, cancel: Cancel) -> Answer {
+        Box::pin(async move { recall::answer(&engine, asked, cancel).await })
     }
 }
 

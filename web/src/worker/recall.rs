@@ -20,7 +20,7 @@ use wasm_bindgen_futures::JsFuture;
 use web_sys::WorkerGlobalScope;
 
 use super::browser::OfBrowser;
-use super::{CANCEL, Engine, inspect, part_missing, say, shared_parts, stop_compaction};
+use super::{Engine, inspect, part_missing, say, shared_parts};
 use crate::compare;
 use crate::wire::{
     Card, Carrier, Compacted, Compared, Epoch, Finding, FromWorker, Memory, Question, Recall, Reply, Sends, Way, nodes,
@@ -31,7 +31,7 @@ use crate::{format, pieces};
 const EXCERPT: usize = 200;
 
 /// Answers a question about compaction and what is remembered.
-pub async fn answer(engine: &Rc<Engine>, asked: Recall) -> Result<Reply, ErrorReply> {
+pub async fn answer(engine: &Rc<Engine>, asked: Recall, cancel: Cancel) -> Result<Reply, ErrorReply> {
     let answer = match asked {
         Recall::Compact { leaf, preview, way, model } => {
             // Tokens are counted as the inspector counts them at first.
@@ -52,7 +52,7 @@ pub async fn answer(engine: &Rc<Engine>, asked: Recall) -> Result<Reply, ErrorRe
                 }
                 None => None,
             };
-            compact(engine, &leaf, preview, way, model).await
+            compact(engine, &leaf, preview, way, model, cancel).await
         }
         Recall::Epochs(leaf) => epochs(engine, &leaf).await,
         Recall::Step { question, place } => {
@@ -137,11 +137,8 @@ async fn compact(
     preview: bool,
     way: Way,
     model: Option<Rc<dyn Model>>,
+    cancel: Cancel,
 ) -> Result<Reply, KeepError> {
-    // One that still runs is of no use any more.
-    stop_compaction();
-    let cancel = Cancel::default();
-    CANCEL.set(cancel.clone());
     let options = CompactOptions {
         strategy: way.strategy.and_then(|at| Strategy::ALL.get(at as usize)).copied(),
         tail_turns: way.tail,
