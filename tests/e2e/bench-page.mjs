@@ -25,7 +25,7 @@ const site = await openSite();
 try {
   const file = join(files.folder, "conversations.json");
   const made = archive(file, { megabytes, conversations: megabytes * 10 });
-  const context = await site.browser.newContext({ viewport: { width: 1280, height: 860 } });
+  const context = await site.browser.newContext({ viewport: { width: 1280, height: 860 }, serviceWorkers: "block" });
   await watchMemory(context);
   const tab = new Site(await context.newPage(), site.address);
   await tab.open();

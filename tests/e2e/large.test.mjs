@@ -31,7 +31,7 @@ after(async () => {
 test(`an archive of ${megabytes} MB comes in while the page answers, in little memory`, { timeout: 30 * 60_000 }, async (t) => {
   const file = join(files.folder, "conversations.json");
   const made = archive(file, { megabytes, conversations: megabytes * 10, big: Math.min(5, megabytes / 4) });
-  const context = await site.browser.newContext({ viewport: { width: 1280, height: 860 } });
+  const context = await site.browser.newContext({ viewport: { width: 1280, height: 860 }, serviceWorkers: "block" });
   await watchMemory(context);
   const tab = new Site(await context.newPage(), site.address);
   await tab.open();

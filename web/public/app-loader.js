@@ -12,20 +12,24 @@ init({ module_or_path: new URL("./app_bg.wasm", import.meta.url) }).catch((error
   splash.replaceChildren(note);
 });
 
-// Files that are dropped before the page is there wait for it; the browser would leave for them.
+// Files that come before the page is there wait for it; the browser would leave for those that are dropped.
+let bring;
 const early = [];
+const come = (found) => (bring ? bring(found) : early.push(found));
 const over = (event) => event.preventDefault();
 const drop = (event) => {
   event.preventDefault();
   const entries = [...event.dataTransfer.items].map((item) => item.webkitGetAsEntry?.()).filter(Boolean);
-  early.push({ entries, files: [...event.dataTransfer.files] });
+  come({ entries, files: [...event.dataTransfer.files] });
 };
 addEventListener("dragover", over);
 addEventListener("drop", drop);
-self.takeEarly = () => {
+/** The page is there: it is given what has come and, from now on, what other programs open with it. */
+self.takeFiles = (take) => {
   removeEventListener("dragover", over);
   removeEventListener("drop", drop);
-  return early;
+  bring = take;
+  for (const found of early.splice(0)) bring(found);
 };
 
 // The browser's own summariser, for the dialog that asks whether there is one.
@@ -35,7 +39,7 @@ self.languageModel = () => import("./language-model.js");
 // What seals keys, for when one is kept or unlocked.
 self.vault = () => import("./vault.js");
 
-// What ships has no words for a panic: it is a trap, and a page that no longer answers says so, with what little still works.
+// A panic is a trap of the module. A page that no longer answers says so, with what little still works.
 const stopped = (error) => {
   if (error instanceof WebAssembly.RuntimeError) document.body.setAttribute("data-stopped", "");
 };
@@ -48,3 +52,6 @@ try {
 } catch {
   // Storage is switched off: the system's colours do.
 }
+
+// What makes the page an app: it works without a network, opens files, takes what is shared.
+import("./installed.js").then(({ install }) => install(come), console.warn);

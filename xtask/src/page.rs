@@ -3,10 +3,14 @@
 //! when tokens are first counted. The parts of the module, too, are fetched when they are first needed. Beside each file that gains by it lies
 //! the same gzipped, for servers that send such files. Any static server can carry that folder as it is.
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Result, bail};
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use sha2::{Digest as _, Sha256};
 
 use crate::folder::{Scratch, copy_all, walk};
 use crate::html::without_trunk_links;
@@ -19,8 +23,24 @@ use crate::wasm::{self, Module, Tools};
 /// The folder of the vocabularies, which are loaded on demand.
 const ON_DEMAND: &str = "vocabulary";
 
-/// Files that no first load fetches: the sample, which a press asks for, and scripts that `app-loader.js` imports when they are needed.
-const LATER: [&str; 4] = ["sample.json", "summarizer.js", "language-model.js", "vault.js"];
+/// Files that no first load waits for: the sample, which a press asks for, scripts that `app-loader.js` imports when they are needed or
+/// once the page is there, and the licences of others.
+const LATER: [&str; 8] = [
+    "sample.json",
+    "summarizer.js",
+    "language-model.js",
+    "vault.js",
+    "installed.js",
+    "service-worker.js",
+    FILES,
+    NOTICES,
+];
+
+/// The page's files with their digests, for its service worker.
+const FILES: &str = "files.js";
+
+/// What the service worker does not store: itself, its list, and what nothing on the page opens.
+const NOT_STORED: [&str; 3] = ["service-worker.js", FILES, NOTICES];
 
 const MODULE: Module<'static> = Module { artefact: "app", out_name: "app", level: "-Oz", typescript: false };
 
@@ -48,6 +68,8 @@ pub(crate) fn build(paths: &Paths) -> Result<Sizes> {
     let page = fs::read_to_string(paths.root.join("index.html"))?;
     fs::write(site.join("index.html"), without_trunk_links(&page))?;
 
+    fs::write(site.join(FILES), file_list(site)?)?;
+
     let part = |path: &Path| path.extension().is_some_and(|ending| ending == "wasm") && !path.ends_with("app_bg.wasm");
     let later = |path: &Path| LATER.iter().any(|name| path == site.join(name));
     let on_demand = |path: &Path| path.starts_with(site.join(ON_DEMAND)) || part(path) || later(path);
@@ -57,6 +79,21 @@ pub(crate) fn build(paths: &Paths) -> Result<Sizes> {
     scratch.put()?;
     println!("{}\n{}", sizes.table(), later.table());
     Ok(sizes)
+}
+
+/// The script that gives the service worker each file's name and digest, as [subresource integrity][sri] writes it.
+///
+/// [sri]: https://www.w3.org/TR/sri-2/
+fn file_list(site: &Path) -> Result<String> {
+    let mut files = BTreeMap::new();
+    for path in walk(site)? {
+        let name = path.strip_prefix(site)?.to_string_lossy().replace('\\', "/");
+        if !NOT_STORED.contains(&name.as_str()) {
+            let digest = STANDARD.encode(Sha256::digest(fs::read(&path)?));
+            files.insert(name, format!("sha256-{digest}"));
+        }
+    }
+    Ok(format!("self.files={};\n", serde_json::to_string(&files)?))
 }
 
 /// Puts a gzipped copy beside each file of a site that becomes smaller by it. Servers that send such copies (nginx's `gzip_static`,

@@ -12,13 +12,14 @@ const TYPES = {
   ".wasm": "application/wasm",
   ".css": "text/css",
   ".svg": "image/svg+xml",
+  ".webmanifest": "application/manifest+json",
 };
 
 // The policy of the page's worker is the header's: it alone may reach models, wherever the reader has them. The page itself says in its
 // own policy that it reaches nobody but its server.
 const POLICY =
   "default-src 'none'; script-src 'self' 'wasm-unsafe-eval'; style-src 'self'; img-src 'self' data: blob:; " +
-  "connect-src 'self' https: http:; worker-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
+  "manifest-src 'self'; connect-src 'self' https: http:; worker-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 
 /** Serves `mounts` (address prefix → folder) on a free port; gives the address, with a slash at its end, and `close`. */
 export async function serve(mounts) {

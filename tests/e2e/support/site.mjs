@@ -34,10 +34,11 @@ export async function openSite({ withPackage = false, ...options } = {}) {
     /**
      * The page in a context of its own, so with an empty store. `run` gets it; afterwards the guard looks back. With
      * `mayFail`, errors on the console are no surprise; `prepare` gets the context before the page is opened; `allowed` are
-     * the only origins elsewhere that may be asked; the other options are the context's.
+     * the only origins elsewhere that may be asked; the other options are the context's. The page's service worker is left out
+     * unless `serviceWorkers` is "allow": tests cannot stop or change what it asks for.
      */
     async visit(run, { mayFail = false, prepare = () => {}, allowed = [], ...options } = {}) {
-      const context = await browser.newContext({ viewport: { width: 1280, height: 860 }, locale: "en-US", ...options });
+      const context = await browser.newContext({ viewport: { width: 1280, height: 860 }, locale: "en-US", serviceWorkers: "block", ...options });
       const guard = new Guard(context, server.address, allowed);
       await guard.watch();
       await prepare(context);

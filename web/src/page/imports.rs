@@ -94,15 +94,17 @@ fn bring(page: Page, roots: Vec<FileSystemEntry>, plain: Vec<(File, String)>) {
     });
 }
 
-/// Imports what was dropped before the page was there; its loader has kept it.
-fn bring_early(page: Page) {
+/// Imports what was dropped before the page was there, and from now on what other programs open with it; its loader hands them over.
+fn take_files(page: Page) {
     let field = |of: &JsValue, name: &str| js_sys::Reflect::get(of, &name.into()).unwrap_or_default();
-    let Ok(take) = field(&window(), "takeEarly").dyn_into::<Function>() else { return };
-    for drop in Array::from(&take.call0(&JsValue::UNDEFINED).unwrap_or_default()).iter() {
-        let roots = Array::from(&field(&drop, "entries")).iter().map(JsCast::unchecked_into).collect();
-        let files = Array::from(&field(&drop, "files"));
+    let Ok(take) = field(&window(), "takeFiles").dyn_into::<Function>() else { return };
+    let come = Closure::<dyn Fn(JsValue)>::new(move |found: JsValue| {
+        let roots = Array::from(&field(&found, "entries")).iter().map(JsCast::unchecked_into).collect();
+        let files = Array::from(&field(&found, "files"));
         bring(page, roots, files.iter().map(|file| (file.unchecked_into(), String::new())).collect());
-    }
+    });
+    // Fails only where the loader does, which says so itself.
+    let _ = take.call1(&JsValue::UNDEFINED, &come.into_js_value());
 }
 
 /// The files of a drag, if it is one of files.
@@ -137,7 +139,7 @@ pub fn drop_zone(page: Page) -> Slot {
     for event in ["dragenter", "dragover", "dragleave", "drop"] {
         at_window(event, hear);
     }
-    bring_early(page);
+    take_files(page);
     let view = |over: &bool| {
         over.then(|| {
             markup!(

@@ -16,6 +16,7 @@ mod engine;
 mod epochs;
 mod imports;
 mod inspector;
+mod installed;
 mod keys;
 mod live;
 mod map;
@@ -68,6 +69,7 @@ fn app(page: Page) -> Node {
         }
         was_open = open;
     });
+    installed::watch(page);
     at_window("resize", move |_| page.resized.update(|times| *times += 1));
     at_window("keydown", move |event| {
         let event: KeyboardEvent = event.unchecked_into();
@@ -149,12 +151,19 @@ fn notices(page: Page) -> Node {
     let notice = move |notice: &state::Notice| {
         let number = notice.number;
         let text = (!notice.text.is_empty()).then(|| markup!("<p>{}</p>", notice.text.clone()));
+        let act = notice.act.clone().map(|act| {
+            let run = move || {
+                page.notices.close(number);
+                (act.run)();
+            };
+            markup!(r#"<button type="button" data-testid="notice-act" onclick={}>{}</button>"#, click(run), act.label)
+        });
         markup!(
             r#"
             <div class="notice" class:bad={}>
                 <div>
                     <p class="notice-title">{}</p>
-                    {}
+                    {}{}
                 </div>
                 <button type="button" class="icon" title="Close" aria-label="Close" onclick={}>
                     <svg sign="close"/>
@@ -163,6 +172,7 @@ fn notices(page: Page) -> Node {
             notice.bad,
             notice.title.clone(),
             text,
+            act,
             click(move || page.notices.close(number)),
         )
     };

@@ -126,8 +126,17 @@ impl Threads {
     }
 }
 
+/// What a notice offers to do.
+#[derive(Clone)]
+pub struct Act {
+    /// The words of its button.
+    pub label: &'static str,
+    /// Does it.
+    pub run: Arc<dyn Fn() + Send + Sync>,
+}
+
 /// Something said to the reader.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Clone)]
 pub struct Notice {
     /// Its number.
     pub number: u32,
@@ -137,6 +146,8 @@ pub struct Notice {
     pub title: String,
     /// What it says then.
     pub text: String,
+    /// What it offers to do.
+    pub act: Option<Act>,
 }
 
 /// What is said to the reader.
@@ -152,10 +163,10 @@ impl Notices {
         Self { list: RwSignal::new(Vec::new()), next: StoredValue::new(0) }
     }
 
-    fn add(self, bad: bool, title: &str, text: &str, seconds: u64) {
+    fn add(self, bad: bool, title: &str, text: &str, act: Option<Act>, seconds: u64) {
         let number = self.next.get_value();
         self.next.set_value(number + 1);
-        let notice = Notice { number, bad, title: title.to_owned(), text: text.to_owned() };
+        let notice = Notice { number, bad, title: title.to_owned(), text: text.to_owned(), act };
         self.list.update(|list| {
             list.retain(|old| (&old.title, &old.text) != (&notice.title, &notice.text));
             list.push(notice);
@@ -167,13 +178,18 @@ impl Notices {
 
     /// Says something for a few seconds.
     pub fn say(self, title: &str, text: &str) {
-        self.add(false, title, text, 6);
+        self.add(false, title, text, None, 6);
+    }
+
+    /// Says something for half a minute, and offers to do something about it.
+    pub fn offer(self, title: &str, text: &str, label: &'static str, run: impl Fn() + Send + Sync + 'static) {
+        self.add(false, title, text, Some(Act { label, run: Arc::new(run) }), 30);
     }
 
     /// Says what failed.
     pub fn fail(self, error: &ErrorReply) {
         let Words { title, advice, .. } = words::words(error);
-        self.add(true, &title, &advice, 20);
+        self.add(true, &title, &advice, None, 20);
     }
 
     /// Takes one away.
