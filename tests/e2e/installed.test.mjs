@@ -147,10 +147,10 @@ test("files that the system opens with the page are imported", () =>
   installed(
     async (tab) => {
       await tab.page.waitForFunction(() => window.launch !== undefined);
-      await tab.page.evaluate(
-        ({ name, data }) => window.launch({ files: [{ getFile: async () => new File([data], name) }] }),
-        { name: "conversations.json", data: allotment().data },
-      );
+      await tab.page.evaluate(({ name, data }) => window.launch({ files: [{ getFile: async () => new File([data], name) }] }), {
+        name: "conversations.json",
+        data: allotment().data,
+      });
       assert.equal((await tab.report()).added > 0, true);
     },
     // The system's own way to hand files over, which a test cannot press.
@@ -159,6 +159,23 @@ test("files that the system opens with the page are imported", () =>
         Object.defineProperty(window, "launchQueue", { value: { setConsumer: (consumer) => (window.launch = consumer) } });
       }),
   ));
+
+test("after an import the page asks once whether the browser shall keep the threads", () =>
+  installed(async (tab) => {
+    await tab.pick(allotment());
+    await tab.get("keep-asked").waitFor();
+    await tab.get("keep-asked").getByRole("button", { name: "Ask it to keep them" }).click();
+    await tab.page
+      .locator("p.keep-asked")
+      .filter({ hasText: /Granted|said no for now/ })
+      .waitFor();
+    await tab.pick(allotment(20));
+    assert.equal(await tab.page.locator(".keep-asked").count(), 0);
+    await tab.page.reload();
+    await tab.ready();
+    await tab.pick(allotment(24));
+    assert.equal(await tab.page.locator(".keep-asked").count(), 0);
+  }));
 
 test("the manifest is one that browsers install", () =>
   installed(async (tab, { context }) => {

@@ -14,6 +14,7 @@ use web_sys::{
 };
 
 use super::state::{Dialog, Page};
+use super::storage;
 use super::view::{Slot, Spot, at_window, click, draw, live, markup};
 use crate::route::Route;
 use crate::words;
@@ -236,6 +237,7 @@ fn failed(page: Page, error: &ErrorReply) -> Node {
 
 fn close_card(page: Page) -> Node {
     let close = move || {
+        storage::asked();
         page.imports.report.set(None);
         page.imports.failure.set(None);
     };
@@ -328,6 +330,7 @@ fn done(page: Page, report: &ImportReport) -> Node {
             {}
             {}
             <p class="import-acts">{}</p>
+            {}
         </section>"#,
         title,
         close_card(page),
@@ -339,6 +342,7 @@ fn done(page: Page, report: &ImportReport) -> Node {
         advice,
         (!report.skipped.is_empty()).then(|| remarks(report)),
         open,
+        if report.messages > 0 { storage::ask_once(page) } else { Slot::Nothing },
     )
 }
 

@@ -7,9 +7,13 @@ use wasm_bindgen::{JsCast, JsValue};
 use wasm_bindgen_futures::JsFuture;
 use web_sys::{Node, StorageEstimate, StorageManager};
 
+use super::dom;
 use super::state::{Dialog, Page};
-use super::view::{click, draw, live, markup};
+use super::view::{Slot, click, draw, live, markup};
 use crate::format;
+
+/// The key under which it stands that the reader was asked.
+const ASKED: &str = "threadkeep.asked-to-keep";
 
 fn manager() -> Option<StorageManager> {
     let manager = window().navigator().storage();
@@ -19,6 +23,62 @@ fn manager() -> Option<StorageManager> {
 
 async fn answer(promise: Result<js_sys::Promise, JsValue>) -> Option<bool> {
     JsFuture::from(promise.ok()?).await.ok()?.as_bool()
+}
+
+/// Asks the browser to keep the threads; `persisted` and `outcome` become what it says.
+fn persist(persisted: RwSignal<Option<bool>>, outcome: RwSignal<&'static str>) {
+    spawn_local(async move {
+        let granted = match manager() {
+            Some(manager) => answer(manager.persist()).await,
+            None => None,
+        };
+        persisted.try_set(granted);
+        outcome.try_set(match granted {
+            Some(true) => "Granted: the browser keeps your threads until you delete them.",
+            Some(false) => {
+                "The browser said no for now. It tends to agree once you have bookmarked or installed this page, or used it for some days. Until then, keep an export."
+            }
+            None => "This browser cannot be asked. Keep an export.",
+        });
+    });
+}
+
+/// The question whether the browser shall keep the threads, below the report of an import that stored some. It is asked once; the
+/// dialog has it for later.
+pub fn ask_once(page: Page) -> Slot {
+    if page.engine.in_memory() || dom::remembered(ASKED).is_some() {
+        return Slot::Nothing;
+    }
+    let (persisted, outcome) = (RwSignal::new(None), RwSignal::new(""));
+    spawn_local(async move {
+        if let Some(manager) = manager() {
+            persisted.try_set(answer(manager.persisted()).await);
+        }
+    });
+    let asked = move || {
+        dom::remember(ASKED, "yes");
+        persist(persisted, outcome);
+    };
+    let ask = move |words: &(Option<bool>, &'static str)| match words {
+        (Some(false), "") => Some(markup!(
+            r#"
+            <div class="keep-asked" data-testid="keep-asked">
+                <p>This browser may remove your threads when its disk runs short.</p>
+                <button type="button" onclick={}>Ask it to keep them</button>
+            </div>"#,
+            click(asked),
+        )),
+        (_, "") => None,
+        (_, outcome) => Some(markup!(r#"<p class="keep-asked">{}</p>"#, *outcome)),
+    };
+    draw(move || (persisted.get(), outcome.get()), ask)
+}
+
+/// The report with the question was closed: it is not asked again.
+pub fn asked() {
+    if dom::find("[data-testid=keep-asked]").is_some() {
+        dom::remember(ASKED, "yes");
+    }
 }
 
 /// The dialog's content: what is kept, how, for how long, and what can be done about it.
@@ -39,22 +99,6 @@ pub fn storage(page: Page) -> Node {
         }
         persisted.try_set(answer(manager.persisted()).await);
     });
-    let persist = move || {
-        spawn_local(async move {
-            let granted = match manager() {
-                Some(manager) => answer(manager.persist()).await,
-                None => None,
-            };
-            persisted.try_set(granted);
-            outcome.try_set(match granted {
-                Some(true) => "Granted: the browser keeps your threads until you delete them.",
-                Some(false) => {
-                    "The browser said no for now. It tends to agree once you have bookmarked or installed this page, or used it for some days. Until then, keep an export."
-                }
-                None => "This browser cannot be asked. Keep an export.",
-            });
-        });
-    };
     let counts =
         move |words: fn(&Stats) -> String| live(move || page.threads.stats.with(|stats| stats.as_ref().map(words)));
     let memory = move || page.engine.in_memory();
@@ -75,7 +119,7 @@ pub fn storage(page: Page) -> Node {
                 <p>
                     <button type="button" data-testid="persist" onclick={}>Ask the browser to keep them</button>
                 </p>"#,
-                click(persist),
+                click(move || persist(persisted, outcome)),
             )
         })
     };
