@@ -39,6 +39,8 @@ struct Import {
     parts: Vec<Part>,
     report: ImportReport,
     progress: ImportProgress,
+    /// Whether the file was written by this keep itself, which may say everything.
+    is_own: bool,
 }
 
 /// What became of one conversation.
@@ -79,10 +81,25 @@ impl<S: Store> Keep<S> {
         &self,
         sources: Vec<R>,
         format: Option<Format>,
+        on_progress: impl FnMut(&ImportProgress) -> V,
+    ) -> Result<ImportReport, KeepError> {
+        self.import_as(sources, format, Import::default(), on_progress).await
+    }
+
+    /// Imports what this keep itself wrote: pins, origins and settings come back as they were.
+    pub(crate) async fn import_own<R: Source>(&self, source: R) -> Result<ImportReport, KeepError> {
+        let import = Import { is_own: true, ..Import::default() };
+        self.import_as(vec![source], Some(Format::Threadkeep), import, |_| {}).await
+    }
+
+    async fn import_as<R: Source, V: Verdict>(
+        &self,
+        sources: Vec<R>,
+        format: Option<Format>,
+        mut import: Import,
         mut on_progress: impl FnMut(&ImportProgress) -> V,
     ) -> Result<ImportReport, KeepError> {
         let names: Arc<[String]> = sources.iter().map(|source| source.name().to_owned()).collect();
-        let mut import = Import::default();
         import.progress.total_bytes = sources.iter().map(Source::size).sum();
         let mut sources: Vec<Option<R>> = sources.into_iter().map(Some).collect();
         'files: for at in archive::plan(&names) {
@@ -123,8 +140,9 @@ impl<S: Store> Keep<S> {
             archive::assemble(std::mem::take(&mut import.parts), &mut |item| items.push(item));
             self.take_items(items, &mut import).await?;
         }
-        let Import { held, memories, beside, mut report, .. } = import;
-        let is_backup = (!memories.is_empty() || !beside.is_empty()) && self.is_backup(&memories, &held).await?;
+        let Import { held, memories, beside, mut report, is_own, .. } = import;
+        let asks = !memories.is_empty() || !beside.is_empty();
+        let is_backup = is_own || asks && self.is_backup(&memories, &held).await?;
         if !memories.is_empty() {
             self.take_memories(memories, is_backup, &mut report).await?;
         }

@@ -28,6 +28,7 @@
 
 pub mod agent;
 mod answers;
+mod bin;
 mod case;
 pub mod compact;
 mod context;
@@ -74,6 +75,7 @@ mod variants;
 mod views;
 mod what_if;
 
+pub use bin::Binned;
 pub use case::replay_case;
 pub use diff::{Diff, Piece, apply, diff};
 pub use error::KeepError;

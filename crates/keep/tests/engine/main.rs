@@ -12,6 +12,7 @@ mod agent_memory;
 mod agent_support;
 mod archive_settings;
 mod archives;
+mod bin;
 mod branches;
 mod case_file;
 mod collect;
