@@ -186,7 +186,6 @@ test("the memory follows what another tab does, and what is being typed stays", 
     await compact(tab);
     await other.get("episode").first().waitFor();
     await tab.get("delete-thread").click();
-    await tab.get("confirm").click();
     await other.page.waitForFunction(() => document.querySelectorAll("[data-testid=episode], [data-testid=fact]").length === 0);
   }));
 

@@ -306,7 +306,6 @@ test("one thread is exported by itself, renamed, and deleted by itself", () =>
     await tab.page.keyboard.press("Enter");
     await tab.row("Squares").waitFor();
     await tab.get("delete-thread").click();
-    await tab.get("confirm").click();
     await tab.row("Squares").waitFor({ state: "detached" });
     assert.equal((await tab.list()).length, 3);
     const report = await tab.pick({ name: one.name, data: one.data });

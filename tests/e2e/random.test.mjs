@@ -316,10 +316,19 @@ class Reader {
     const found = await this.#message(tab, "delete");
     if (found === undefined) return false;
     const nodes = await this.#nodes();
-    await found.button.click();
-    await tab.get("confirm").click();
-    await tab.get("dialog").waitFor({ state: "detached" });
-    this.world.remove(nodes, below(nodes, found.node));
+    if (await this.#deleted(tab, found.button)) this.world.remove(nodes, below(nodes, found.node));
+  }
+
+  /** Deletes, and takes that back now and then. Says whether it stays deleted. */
+  async #deleted(tab, button) {
+    const notice = tab.page.locator(".notice").filter({ hasText: "Deleted" });
+    for (const old of await notice.all()) await old.getByRole("button", { name: "Close" }).click();
+    await button.click();
+    await notice.waitFor();
+    if (this.dice.next() < 0.6) return true;
+    await notice.getByTestId("notice-act").click();
+    await tab.page.locator(".notice").filter({ hasText: "It is back" }).waitFor();
+    return false;
   }
 
   async remove(tab) {
@@ -327,9 +336,7 @@ class Reader {
     if (this.dice.next() < 0.6 || (await tab.get("delete-thread").count()) === 0) return false;
     const nodes = await this.#nodes();
     const { transcript } = nodes.get(await this.#leaf(tab));
-    await tab.get("delete-thread").click();
-    await tab.get("confirm").click();
-    await tab.get("dialog").waitFor({ state: "detached" });
+    if (!(await this.#deleted(tab, tab.get("delete-thread")))) return;
     this.world.remove(nodes, new Set([...nodes.values()].filter((node) => node.transcript === transcript).map(({ id }) => id)));
   }
 

@@ -126,7 +126,6 @@ test("what is imported, deleted, or written before a reload is found as it is th
     assert.equal((await look(tab, "zeppelin")).length, 2);
     await tab.get("hit").first().click();
     await tab.get("delete-thread").click();
-    await tab.get("confirm").click();
     await tab.page.waitForFunction(() => document.querySelectorAll("[data-testid=hit]").length === 0);
   }));
 

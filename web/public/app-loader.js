@@ -54,4 +54,4 @@ try {
 }
 
 // What makes the page an app: it works without a network, opens files, takes what is shared.
-import("./installed.js").then(({ install }) => install(come), console.warn);
+import("./installed.js").then(({ install }) => install(come)).catch((error) => console.warn("The page is not stored for use without a network:", error));

@@ -12,7 +12,9 @@ export async function install(come) {
   if (navigator.serviceWorker === undefined || navigator.connection?.saveData) return;
   // What loads first has the line for itself.
   if (document.readyState !== "complete") await new Promise((loaded) => addEventListener("load", loaded));
-  await watch(await navigator.serviceWorker.register("./service-worker.js"));
+  const registration = await navigator.serviceWorker.register("./service-worker.js");
+  // Browsers that are told to allow none give none.
+  if (registration !== undefined) await watch(registration);
 }
 
 /** Text that was shared is the draft of a new conversation. Files are imported. */

@@ -20,9 +20,9 @@ pub fn plural(number: u64, noun: &str) -> String {
     let count = count(number);
     match noun.strip_suffix('y') {
         _ if number == 1 => format!("{count} {noun}"),
-        Some(stem) => format!("{count} {stem}ies"),
-        None if noun.ends_with("ch") => format!("{count} {noun}es"),
-        None => format!("{count} {noun}s"),
+        Some(stem) if !stem.ends_with(['a', 'e', 'o', 'u']) => format!("{count} {stem}ies"),
+        _ if noun.ends_with("ch") => format!("{count} {noun}es"),
+        _ => format!("{count} {noun}s"),
     }
 }
 

@@ -15,6 +15,7 @@ pub mod list;
 pub mod markdown;
 pub mod markup;
 pub mod pieces;
+pub mod removed;
 pub mod route;
 pub mod sentinel;
 pub mod tree;

@@ -12,6 +12,7 @@ mod memory;
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
+use threadkeep::Binned;
 use threadkeep::epochs::Step;
 use threadkeep::protocol::{
     ErrorReply, Event, ImportProgress, ImportReport, NodeInfo, Outline, Row, Stats, TranscriptInfo, TreeNode,
@@ -74,12 +75,10 @@ pub enum Ask {
     },
     /// Keep this end as the chosen branch. → [`Reply::Done`]
     Choose(MessageId),
-    /// Delete a node and all that follows. → [`Reply::Number`] of messages
-    DeleteBranch(MessageId),
-    /// Delete a thread. → [`Reply::Number`] of messages
-    DeleteThread(TranscriptId),
-    /// Delete everything. → [`Reply::Done`]
-    DeleteAll,
+    /// What is deleted, and the bin.
+    Remove(Remove),
+    /// Put something from the bin back where it was. → [`Reply::Binned`], that one
+    Undelete(String),
     /// Counts and sizes. → [`Reply::Stats`]
     Stats,
     /// What the context inspector asks.
@@ -90,6 +89,32 @@ pub enum Ask {
     Recall(Box<Recall>),
     /// What needs a model.
     Talk(Box<Talk>),
+}
+
+/// What is deleted, and the bin. Answered by a part of the module that is loaded with the first of these.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub enum Remove {
+    /// Move a thread, or a node of it and all that follows, to the bin. → [`Reply::Binned`], empty where it was gone already
+    Bin(Removed),
+    /// Delete it for good. → [`Reply::Number`] of messages
+    Delete(Removed),
+    /// Delete everything, the bin too. → [`Reply::Done`]
+    All,
+    /// What is in the bin, the newest first. → [`Reply::Binned`]
+    List,
+    /// Take one out of the bin for good. → [`Reply::Done`]
+    Drop(String),
+    /// Take all out of the bin for good. → [`Reply::Done`]
+    Empty,
+}
+
+/// A thread, or a node of it and all that follows.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Removed {
+    /// The thread.
+    pub transcript: TranscriptId,
+    /// The node; `None` for the whole thread.
+    pub node: Option<MessageId>,
 }
 
 /// What the context inspector asks. Answered by a part of the module that is loaded with the first of these.
@@ -137,6 +162,8 @@ pub enum Reply {
     Tree(Vec<TreeNode>),
     /// Counts and sizes.
     Stats(Stats),
+    /// What is, or was, in the bin.
+    Binned(Vec<Binned>),
     /// What an import did.
     Imported(Box<ImportReport>),
     /// What a budget keeps.
@@ -466,9 +493,9 @@ mod tests {
             Ask::Tree(id.clone()),
             Ask::Rename { transcript: id.clone(), title: "x".into() },
             Ask::Choose(leaf.clone()),
-            Ask::DeleteBranch(leaf.clone()),
-            Ask::DeleteThread(id.clone()),
-            Ask::DeleteAll,
+            Ask::Remove(Remove::Bin(Removed { transcript: id.clone(), node: Some(leaf.clone()) })),
+            Ask::Remove(Remove::All),
+            Ask::Undelete("1-a".into()),
             Ask::Stats,
         ];
         let mut said: Vec<_> = asks.into_iter().map(|ask| ToWorker::Ask { ticket: 7, ask }).collect();

@@ -1,8 +1,7 @@
-//! Dialogs: what a deletion takes away, storage and privacy, keys, how to get an export.
+//! Dialogs: deleting everything, storage and privacy, keys, how to get an export.
 
 use leptos::prelude::*;
 use leptos::task::spawn_local;
-use threadkeep_core::{MessageId, TranscriptId};
 use wasm_bindgen::JsCast;
 use web_sys::{HtmlDialogElement, Node};
 
@@ -13,18 +12,14 @@ use super::storage::storage;
 use super::view::{Slot, Spot, click, draw, live, markup, on, soon};
 use super::welcome::how_to;
 use crate::route::Route;
-use crate::wire::{Ask, Reply, ThreadInfo};
+use crate::wire::{Ask, Remove};
 use crate::words::words;
-use crate::{format, list};
+use crate::format;
 
 /// The open dialog, if there is one.
 pub fn dialogs(page: Page) -> Slot {
     let view = move |dialog: &Option<Dialog>| {
         let (title, body) = match dialog.as_ref()? {
-            Dialog::DeleteThread(info) => ("Delete this thread?", delete_thread(page, info)),
-            Dialog::DeleteBranch { transcript, node } => {
-                ("Delete from here on?", delete_branch(page, transcript, node))
-            }
             Dialog::DeleteAll => ("Delete everything?", delete_all(page)),
             Dialog::Compact(leaf) => {
                 let leaf = leaf.clone();
@@ -49,6 +44,7 @@ pub fn dialogs(page: Page) -> Slot {
                 let at = at.clone();
                 ("Memory", panels::later(Box::new(move |panels| panels.memory(page, at.clone()))))
             }
+            Dialog::Bin => ("Bin", panels::later(Box::new(move |panels| panels.bin(page)))),
             Dialog::Connections => ("Connections", panels::later(Box::new(move |panels| panels.connections(page)))),
             Dialog::Storage => ("Storage and privacy", storage(page)),
             Dialog::Keys => ("Keys", keys()),
@@ -96,141 +92,48 @@ fn modal(page: Page, title: &'static str, body: Node) -> Node {
     )
 }
 
-/// Deletes, says how it went, and closes the dialog.
-fn delete(page: Page, ask: Ask, busy: RwSignal<bool>, done: Box<dyn Fn(u64)>) {
-    busy.set(true);
-    spawn_local(async move {
-        match page.engine.ask(ask).await {
-            Ok(Reply::Number(messages)) => done(messages),
-            Ok(_) => done(0),
-            Err(error) => page.notices.fail(&error),
-        }
-        page.dialog.set(None);
-        page.threads.refresh().await;
-    });
-}
-
-/// The words of a deletion, and its buttons: export first where `export` says what, keep, delete.
-fn choice(
-    page: Page,
-    about: Slot,
-    export: Option<Box<dyn Fn()>>,
-    words: &'static str,
-    busy: RwSignal<bool>,
-    confirm: impl Fn() + 'static,
-) -> Node {
-    let export = export.map(|export| {
-        markup!(
-            r#"
-            <button type="button" class="first" data-testid="export-first" onclick={}>
-                <svg sign="export"/>
-                <span>Export first</span>
-            </button>"#,
-            click(export),
-        )
-    });
-    markup!(
-        r#"
-        <p>{}</p>
-        <div class="choice">
-            {}
-            <button type="button" autofocus onclick={}>Keep</button>
-            <button type="button" class="danger" data-testid="confirm" disabled={} onclick={}>{}</button>
-        </div>"#,
-        about,
-        export,
-        click(move || page.dialog.set(None)),
-        live(move || busy.get()),
-        click(confirm),
-        words,
-    )
-}
-
-fn delete_thread(page: Page, info: &ThreadInfo) -> Node {
-    let busy = RwSignal::new(false);
-    let about = format!(
-        "{} in {} will be gone from this browser for good.",
-        format::plural(info.messages.into(), "message"),
-        format::plural(info.branches.into(), "branch")
-    );
-    let (keep, id) = (info.clone(), info.id.clone());
-    let confirm = move || {
-        let gone = move |messages| {
-            page.nav.go(Route::default());
-            page.notices.say("Deleted", &format::plural(messages, "message"));
-        };
-        delete(page, Ask::DeleteThread(id.clone()), busy, Box::new(gone));
-    };
-    let export: Box<dyn Fn()> = Box::new(move || page.export_soon(Some(keep.clone())));
-    markup!(
-        r#"<p dir="auto"><strong>{}</strong></p>{}"#,
-        list::title(info).to_owned(),
-        choice(page, about.into(), Some(export), "Delete the thread", busy, confirm),
-    )
-}
-
-fn delete_branch(page: Page, transcript: &TranscriptId, node: &MessageId) -> Node {
-    let busy = RwSignal::new(false);
-    let found = RwSignal::new(None::<(usize, usize)>);
-    let root = transcript.as_str() == node.as_str();
-    let (of, from) = (transcript.clone(), node.clone());
-    spawn_local(async move {
-        // What goes: the node and all that leads back to it.
-        let Ok(Reply::Tree(nodes)) = page.engine.ask(Ask::Tree(of)).await else { return };
-        let mut gone = vec![false; nodes.len()];
-        let mut parents = vec![false; nodes.len()];
-        for (at, one) in nodes.iter().enumerate() {
-            let up = one.parent.map(|up| up as usize).filter(|up| *up < at);
-            gone[at] = one.id == from || up.is_some_and(|up| gone[up]);
-            if let Some(up) = up {
-                parents[up] = true;
-            }
-        }
-        let count = gone.iter().filter(|gone| **gone).count();
-        let leaves = gone.iter().zip(&parents).filter(|(gone, parent)| **gone && !**parent).count();
-        found.try_set(Some((count, leaves)));
-    });
-    let about = move || match found.get() {
-        None => "Counting what follows…".to_owned(),
-        Some((count, leaves)) => format!(
-            "This message and everything after it will be gone for good: {} in {}. The messages before it and the other branches stay.",
-            format::plural(count as u64, "node"),
-            format::plural(leaves as u64, "branch")
-        ),
-    };
-    let ask = if root { Ask::DeleteThread(transcript.clone()) } else { Ask::DeleteBranch(node.clone()) };
-    let confirm = move || {
-        let gone = move |messages| {
-            page.notices.say("Deleted", &format::plural(messages, "message"));
-            if root {
-                page.nav.go(Route::default());
-            }
-        };
-        delete(page, ask.clone(), busy, Box::new(gone));
-    };
-    choice(page, live(about), None, "Delete", busy, confirm)
-}
-
 fn delete_all(page: Page) -> Node {
     let busy = RwSignal::new(false);
     let about = move || {
         page.threads.stats.get().map(|stats| {
             format!(
-                "{} with {} will be gone from this browser for good. Only an export brings them back.",
+                "{} with {} will be gone from this browser for good, and the bin too. Only an export brings them back.",
                 format::plural(stats.transcripts.into(), "thread"),
                 format::plural(stats.messages, "message")
             )
         })
     };
     let confirm = move || {
-        let gone = move |_| {
-            page.nav.go(Route::default());
-            page.notices.say("Everything is deleted", "This browser keeps nothing of it.");
-        };
-        delete(page, Ask::DeleteAll, busy, Box::new(gone));
+        busy.set(true);
+        spawn_local(async move {
+            match page.engine.ask(Ask::Remove(Remove::All)).await {
+                Ok(_) => {
+                    page.nav.go(Route::default());
+                    page.notices.say("Everything is deleted", "This browser keeps nothing of it.");
+                }
+                Err(error) => page.notices.fail(&error),
+            }
+            page.dialog.set(None);
+            page.threads.refresh().await;
+        });
     };
-    let export: Box<dyn Fn()> = Box::new(move || page.export_soon(None));
-    choice(page, live(about), Some(export), "Delete everything", busy, confirm)
+    markup!(
+        r#"
+        <p>{}</p>
+        <div class="choice">
+            <button type="button" class="first" data-testid="export-first" onclick={}>
+                <svg sign="export"/>
+                <span>Export first</span>
+            </button>
+            <button type="button" autofocus onclick={}>Keep</button>
+            <button type="button" class="danger" data-testid="confirm" disabled={} onclick={}>Delete everything</button>
+        </div>"#,
+        live(about),
+        click(move || page.export_soon(None)),
+        click(move || page.dialog.set(None)),
+        live(move || busy.get()),
+        click(confirm),
+    )
 }
 
 fn keys() -> Node {

@@ -3,6 +3,7 @@
 //! in [`canvas`].
 
 mod article;
+mod bin;
 mod browser;
 mod canvas;
 mod check;

@@ -12,7 +12,7 @@ use web_sys::Node;
 
 use super::state::Page;
 use super::view::{draw, markup};
-use super::{check, compaction, compare, connections, epochs, memory};
+use super::{bin, check, compaction, compare, connections, epochs, memory};
 use crate::words::words;
 
 /// What the part brings.
@@ -29,6 +29,8 @@ pub trait Panels {
     fn connections(&self, page: Page) -> Node;
     /// The memory, at one record where its id is given.
     fn memory(&self, page: Page, at: Option<String>) -> Node;
+    /// What is in the bin.
+    fn bin(&self, page: Page) -> Node;
 }
 
 /// Makes a panel of what the part brings.
@@ -59,6 +61,10 @@ impl Panels for All {
 
     fn memory(&self, page: Page, at: Option<String>) -> Node {
         memory::panel(page, at)
+    }
+
+    fn bin(&self, page: Page) -> Node {
+        bin::dialog(page)
     }
 }
 

@@ -214,15 +214,8 @@ pub struct Imports {
 /// A dialog.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Dialog {
-    /// Delete one thread?
-    DeleteThread(ThreadInfo),
-    /// Delete a message and all that follows?
-    DeleteBranch {
-        /// Its thread.
-        transcript: TranscriptId,
-        /// The message.
-        node: MessageId,
-    },
+    /// What was deleted of late.
+    Bin,
     /// Delete everything?
     DeleteAll,
     /// Compact the branch that ends here?

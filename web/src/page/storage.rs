@@ -144,6 +144,7 @@ pub fn storage(page: Page) -> Node {
                 <svg sign="export"/>
                 <span>Export everything</span>
             </button>
+            <button type="button" data-testid="bin" onclick={}>Bin…</button>
             <button type="button" class="danger" data-testid="delete-all" disabled={} onclick={}>Delete everything…</button>
         </div>"#,
         counts(|stats| format::count(stats.transcripts.into())),
@@ -158,6 +159,7 @@ pub fn storage(page: Page) -> Node {
         live(move || outcome.get()),
         live(move || page.threads.none()),
         click(move || page.export_soon(None)),
+        click(move || page.dialog.set(Some(Dialog::Bin))),
         live(move || page.threads.none()),
         click(move || page.dialog.set(Some(Dialog::DeleteAll))),
     )

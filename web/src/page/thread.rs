@@ -17,9 +17,9 @@ use super::live::Live;
 use super::state::{Dialog, Page, Target};
 use super::talk::Step;
 use super::view::{Spot, at_window, click, draw, follow, live, markup, on, soon};
-use super::{composer, dom, inspector, map, welcome};
+use super::{bin, composer, dom, inspector, map, welcome};
 use crate::route::Route;
-use crate::wire::{Ask, Branch, Change, Recall, Reply, ThreadInfo, Turn};
+use crate::wire::{Ask, Branch, Change, Recall, Removed, Reply, ThreadInfo, Turn};
 use crate::words::{self, Words};
 
 /// What the pane shows.
@@ -445,7 +445,9 @@ impl Thread {
             }
             Action::Delete(node) => {
                 if let Some(transcript) = transcript {
-                    self.page.dialog.set(Some(Dialog::DeleteBranch { transcript, node }));
+                    // The root has all of the thread below it.
+                    let node = Some(node).filter(|node| *node != transcript);
+                    bin::delete(self.page, Removed { transcript, node });
                 }
             }
             Action::Copied(true) => self.page.notices.say("Copied", ""),

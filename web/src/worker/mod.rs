@@ -14,6 +14,7 @@ mod host;
 mod inspect;
 mod parts;
 mod recall;
+mod remove;
 mod shared_parts;
 mod tabs;
 mod talk;
@@ -32,6 +33,7 @@ use wasm_bindgen::prelude::*;
 use wasm_bindgen_futures::spawn_local;
 use web_sys::{DedicatedWorkerGlobalScope, MessageEvent};
 
+use crate::removed;
 use crate::wire::{self, Ask, Branch, FromWorker, Recall, Reply, Ticket, ToWorker};
 
 /// The name of the database.
@@ -142,6 +144,14 @@ async fn serve(ticket: Ticket, work: Work) {
                 Err(_) => Err(part_missing()),
             }
         }
+        (Ok(engine), Work::Ask(Ask::Remove(asked))) => match parts::remove(engine, asked).await {
+            Ok(answer) => answer.await,
+            Err(_) => Err(part_missing()),
+        },
+        (Ok(engine), Work::Ask(Ask::Undelete(id))) => match parts::undelete(engine, id).await {
+            Ok(answer) => answer.await,
+            Err(_) => Err(part_missing()),
+        },
         (Ok(engine), Work::Ask(Ask::Talk(asked))) => match parts::talk(engine, *asked).await {
             Ok(answer) => answer.await,
             Err(_) => Err(part_missing()),
@@ -194,12 +204,9 @@ async fn answer(engine: &Engine, ask: Ask) -> Result<Reply, KeepError> {
         Ask::Tree(transcript) => Reply::Tree(engine.tree(&transcript).await?),
         Ask::Rename { transcript, title } => engine.rename(&transcript, title).await.map(|()| Reply::Done)?,
         Ask::Choose(leaf) => engine.choose(&leaf).await.map(|()| Reply::Done)?,
-        Ask::DeleteBranch(node) => Reply::Number(engine.delete_branch(&node).await?),
-        Ask::DeleteThread(transcript) => Reply::Number(engine.delete_transcript(&transcript).await?),
-        Ask::DeleteAll => engine.delete_all().await.map(|()| Reply::Done)?,
         Ask::Stats => Reply::Stats(engine.stats().await?),
         // Answered where they are heard, since they take a part of the module.
-        Ask::Inspect(_) | Ask::Find(_) | Ask::Recall(_) | Ask::Talk(_) => Reply::Done,
+        Ask::Inspect(_) | Ask::Find(_) | Ask::Recall(_) | Ask::Talk(_) | Ask::Remove(_) | Ask::Undelete(_) => Reply::Done,
     })
 }
 
@@ -213,11 +220,14 @@ async fn open(memory: bool) {
     match opened {
         Ok(engine) => {
             engine.on_event(|event: &Event| tabs::changed(event));
-            ENGINE.with_borrow_mut(|slot| *slot = Some(Rc::new(engine)));
+            let engine = Rc::new(engine);
+            ENGINE.with_borrow_mut(|slot| *slot = Some(engine.clone()));
             if !memory {
                 tabs::listen();
             }
             say(&FromWorker::Opened { memory }, None);
+            // What cannot be taken out of the bin today is tomorrow.
+            drop(engine.empty_bin(js_sys::Date::now() as i64 - removed::STAY).await);
         }
         Err(error) => say(&FromWorker::Failed(error.reply()), None),
     }

@@ -15,8 +15,8 @@ use threadkeep_parts::part;
 use wasm_bindgen::{JsCast, JsValue};
 use web_sys::{Blob, File};
 
-use super::{Engine, STOP, files, find, inspect, recall, say, talk};
-use crate::wire::{Find, FromWorker, Inspect, Recall, Reply, Talk, Ticket};
+use super::{Engine, STOP, files, find, inspect, recall, remove, say, talk};
+use crate::wire::{Find, FromWorker, Inspect, Recall, Remove, Reply, Talk, Ticket};
 
 type Answer = Pin<Box<dyn Future<Output = Result<Reply, ErrorReply>>>>;
 
@@ -46,11 +46,28 @@ part! {
 
 part! {
     /// Writes an archive of one transcript, or of all.
-    exports: pub fn export(
+    manage: pub fn export(
         engine: Rc<Engine>,
         transcript: Option<TranscriptId>
     ) -> Pin<Box<dyn Future<Output = Result<Blob, ErrorReply>>>> {
         Box::pin(async move { files::export(&engine, transcript).await })
+    }
+}
+
+part! {
+    /// Deletes, and answers about the bin.
+    manage: pub fn remove(engine: Rc<Engine>, asked: Remove) -> Answer {
+        Box::pin(async move { remove::answer(&engine, asked).await.map_err(|error| error.reply()) })
+    }
+}
+
+part! {
+    /// Puts something from the bin back.
+    archives: pub fn undelete(engine: Rc<Engine>, id: String) -> Answer {
+        Box::pin(async move {
+            let binned = engine.undelete(&id).await;
+            binned.map(|binned| Reply::Binned(vec![binned])).map_err(|error| error.reply())
+        })
     }
 }
 

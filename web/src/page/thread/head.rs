@@ -6,11 +6,11 @@ use wasm_bindgen::JsCast;
 use web_sys::{Event, HtmlInputElement, KeyboardEvent, Node};
 
 use super::Thread;
-use crate::page::dom;
+use crate::page::{bin, dom};
 use crate::page::state::Dialog;
 use crate::page::view::{Spot, click, draw, follow, live, markup, on, soon};
 use crate::route::Route;
-use crate::wire::{Ask, ThreadInfo};
+use crate::wire::{Ask, Removed, ThreadInfo};
 use crate::{format, list};
 
 /// The head.
@@ -132,8 +132,10 @@ pub fn head(thread: Thread) -> Node {
         }),
         act("check-branch", "check", "Check this branch…", move || page.dialog.set(check())),
         act("export-thread", "export", "Export this thread", move || page.export_soon(untrack(info))),
-        act("delete-thread", "trash", "Delete this thread…", move || {
-            page.dialog.set(untrack(info).map(Dialog::DeleteThread));
+        act("delete-thread", "trash", "Delete this thread", move || {
+            if let Some(info) = untrack(info) {
+                bin::delete(page, Removed { transcript: info.id, node: None });
+            }
         }),
         draw(damage, |damage| Some(damaged(damage.clone()?))),
     )

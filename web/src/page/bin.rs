@@ -1,0 +1,136 @@
+//! Deleting: what goes lies in the bin for a while, and a notice offers to undo it. The dialog shows what is in the bin.
+
+use leptos::prelude::*;
+use leptos::task::spawn_local;
+use threadkeep::Binned;
+use web_sys::Node;
+
+use super::dom;
+use super::state::Page;
+use super::view::{click, draw, live, markup, rows};
+use crate::removed;
+use crate::route::Route;
+use crate::wire::{Ask, Remove, Removed, Reply};
+
+/// Deletes a thread, or a node of it and all that follows, into the bin.
+pub fn delete(page: Page, what: Removed) {
+    spawn_local(async move {
+        match page.engine.ask(Ask::Remove(Remove::Bin(what.clone()))).await {
+            Ok(Reply::Binned(gone)) => {
+                leave(page, &what);
+                if let Some(binned) = gone.first() {
+                    let id = binned.id.clone();
+                    page.notices.offer("Deleted", &removed::notice(binned), "Undo", move || undelete(page, id.clone()));
+                }
+            }
+            Ok(_) => {}
+            Err(error) if error.code == "quota" => page.notices.offer(
+                "There is no room for the bin",
+                "Nothing was deleted. What is deleted for good cannot be brought back.",
+                "Delete for good",
+                move || delete_for_good(page, what.clone()),
+            ),
+            Err(error) => page.notices.fail(&error),
+        }
+        page.threads.refresh().await;
+    });
+}
+
+fn delete_for_good(page: Page, what: Removed) {
+    spawn_local(async move {
+        match page.engine.ask(Ask::Remove(Remove::Delete(what.clone()))).await {
+            Ok(_) => leave(page, &what),
+            Err(error) => page.notices.fail(&error),
+        }
+        page.threads.refresh().await;
+    });
+}
+
+/// Leaves a thread that is gone.
+fn leave(page: Page, what: &Removed) {
+    if what.node.is_none() && page.nav.now().transcript.as_ref() == Some(&what.transcript) {
+        page.nav.go(Route::default());
+    }
+}
+
+/// Puts something from the bin back, and shows it.
+fn undelete(page: Page, id: String) {
+    spawn_local(async move {
+        match page.engine.ask(Ask::Undelete(id)).await {
+            Ok(Reply::Binned(back)) => {
+                page.threads.refresh().await;
+                if let Some(Binned { transcript, node, .. }) = back.into_iter().next() {
+                    page.dialog.set(None);
+                    page.nav.go(Route { leaf: node.clone(), at: node, ..Route::thread(transcript) });
+                    page.notices.say("It is back", "Everything is as it was.");
+                }
+            }
+            Ok(_) => {}
+            Err(error) => page.notices.fail(&error),
+        }
+    });
+}
+
+/// The dialog's body: what is in the bin.
+pub fn dialog(page: Page) -> Node {
+    let list = RwSignal::new(None::<Vec<Binned>>);
+    let read = move || {
+        spawn_local(async move {
+            match page.engine.ask(Ask::Remove(Remove::List)).await {
+                Ok(Reply::Binned(found)) => drop(list.try_set(Some(found))),
+                Ok(_) => {}
+                Err(error) => page.notices.fail(&error),
+            }
+        });
+    };
+    read();
+    let take_out = move |ask: Remove| {
+        spawn_local(async move {
+            if let Err(error) = page.engine.ask(Ask::Remove(ask)).await {
+                page.notices.fail(&error);
+            }
+            read();
+        });
+    };
+    let row = move |binned: &Binned| {
+        let (back, gone) = (binned.id.clone(), binned.id.clone());
+        markup!(
+            r#"
+            <li data-testid="binned">
+                <p dir="auto"><strong>{}</strong></p>
+                <p class="faint">{}, deleted {}, {}</p>
+                <div class="choice">
+                    <button type="button" class="danger" data-testid="drop-binned" onclick={}>Delete for good</button>
+                    <button type="button" data-testid="undelete" onclick={}>Put back</button>
+                </div>
+            </li>"#,
+            binned.title.clone(),
+            removed::about(binned),
+            dom::time(binned.at),
+            removed::left(binned, dom::now()),
+            click(move || take_out(Remove::Drop(gone.clone()))),
+            click(move || undelete(page, back.clone())),
+        )
+    };
+    let empty = move || list.with(|list| list.as_ref().is_none_or(Vec::is_empty));
+    let nothing = move || list.with(|list| list.as_ref().is_some_and(Vec::is_empty));
+    markup!(
+        r#"
+        <p>What you delete lies here for seven days. No prompt, no search and no memory sees it.</p>
+        {}
+        <ul class="binned" data-testid="bin-list">{}</ul>
+        <div class="choice">
+            <button type="button" class="danger" data-testid="empty-bin" disabled={} onclick={}>Empty the bin</button>
+        </div>"#,
+        draw(nothing, |nothing| nothing.then(|| markup!(r#"<p class="faint" data-testid="bin-empty">The bin is empty.</p>"#))),
+        rows(move |each| {
+            list.with(|list| {
+                for binned in list.iter().flatten() {
+                    each(binned.id.clone(), &mut || row(binned));
+                }
+            });
+        }),
+        live(empty),
+        click(move || take_out(Remove::Empty)),
+    )
+}
