@@ -27,7 +27,11 @@ pub fn left(binned: &Binned, now: i64) -> String {
 /// What a notice says of something that went into the bin.
 pub fn notice(binned: &Binned) -> String {
     let of = if binned.node.is_some() { " of" } else { " in" };
-    format!("{}{of} “{}”. The bin has them for seven days.", format::plural(binned.messages, "message"), format::line(&binned.title, 60))
+    format!(
+        "{}{of} “{}”. The bin has them for seven days.",
+        format::plural(binned.messages, "message"),
+        format::line(&binned.title, 60)
+    )
 }
 
 #[cfg(test)]

@@ -97,12 +97,12 @@ pub fn dialog(page: Page) -> Node {
         markup!(
             r#"
             <li data-testid="binned">
-                <p dir="auto"><strong>{}</strong></p>
-                <p class="faint">{}, deleted {}, {}</p>
-                <div class="choice">
-                    <button type="button" class="danger" data-testid="drop-binned" onclick={}>Delete for good</button>
-                    <button type="button" data-testid="undelete" onclick={}>Put back</button>
+                <div class="binned-what">
+                    <p dir="auto"><strong>{}</strong></p>
+                    <p class="faint">{}, deleted {}, {}</p>
                 </div>
+                <button type="button" class="quiet" data-testid="drop-binned" onclick={}>Delete for good</button>
+                <button type="button" data-testid="undelete" onclick={}>Put back</button>
             </li>"#,
             binned.title.clone(),
             removed::about(binned),
@@ -122,7 +122,8 @@ pub fn dialog(page: Page) -> Node {
         <div class="choice">
             <button type="button" class="danger" data-testid="empty-bin" disabled={} onclick={}>Empty the bin</button>
         </div>"#,
-        draw(nothing, |nothing| nothing.then(|| markup!(r#"<p class="faint" data-testid="bin-empty">The bin is empty.</p>"#))),
+        draw(nothing, |nothing| nothing
+            .then(|| markup!(r#"<p class="faint" data-testid="bin-empty">The bin is empty.</p>"#))),
         rows(move |each| {
             list.with(|list| {
                 for binned in list.iter().flatten() {

@@ -11,10 +11,10 @@ use super::state::{Dialog, Page};
 use super::storage::storage;
 use super::view::{Slot, Spot, click, draw, live, markup, on, soon};
 use super::welcome::how_to;
+use crate::format;
 use crate::route::Route;
 use crate::wire::{Ask, Remove};
 use crate::words::words;
-use crate::format;
 
 /// The open dialog, if there is one.
 pub fn dialogs(page: Page) -> Slot {

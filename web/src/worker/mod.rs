@@ -206,7 +206,9 @@ async fn answer(engine: &Engine, ask: Ask) -> Result<Reply, KeepError> {
         Ask::Choose(leaf) => engine.choose(&leaf).await.map(|()| Reply::Done)?,
         Ask::Stats => Reply::Stats(engine.stats().await?),
         // Answered where they are heard, since they take a part of the module.
-        Ask::Inspect(_) | Ask::Find(_) | Ask::Recall(_) | Ask::Talk(_) | Ask::Remove(_) | Ask::Undelete(_) => Reply::Done,
+        Ask::Inspect(_) | Ask::Find(_) | Ask::Recall(_) | Ask::Talk(_) | Ask::Remove(_) | Ask::Undelete(_) => {
+            Reply::Done
+        }
     })
 }
 

@@ -142,7 +142,8 @@ impl Store for Full {
 
     async fn commit(&self, commit: Commit) -> Result<(), StoreError> {
         if commit.puts.iter().any(|(key, _)| key.starts_with("x/bin/")) {
-            let left = self.room.get().checked_sub(1).ok_or_else(|| StoreError::Quota("the disk is full".to_owned()))?;
+            let left =
+                self.room.get().checked_sub(1).ok_or_else(|| StoreError::Quota("the disk is full".to_owned()))?;
             self.room.set(left);
         }
         self.inner.commit(commit).await

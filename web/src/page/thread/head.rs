@@ -6,9 +6,9 @@ use wasm_bindgen::JsCast;
 use web_sys::{Event, HtmlInputElement, KeyboardEvent, Node};
 
 use super::Thread;
-use crate::page::{bin, dom};
 use crate::page::state::Dialog;
 use crate::page::view::{Spot, click, draw, follow, live, markup, on, soon};
+use crate::page::{bin, dom};
 use crate::route::Route;
 use crate::wire::{Ask, Removed, ThreadInfo};
 use crate::{format, list};
