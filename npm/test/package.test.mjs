@@ -93,7 +93,7 @@ test("only what is needed is shipped", () => {
   for (const name of shipped)
     assert.match(
       name,
-      /^(package\.json|README\.md|LICENSE-(MIT|APACHE)|THIRD-PARTY\.txt|(cjs\/)?dist\/[\w/-]+\.(js|d\.ts)|(cjs\/)?wasm\/(threadkeep|parts)\.js|cjs\/package\.json|wasm\/(threadkeep_bg|agent|archives|contract|manage|prompts|search|shared)\.wasm|examples\/[\w.-]+\.(html|mjs|jsx)|vocabulary\/(NOTICE|(o200k|cl100k)_base\.gz))$/,
+      /^(package\.json|README\.md|LICENSE-(MIT|APACHE)|THIRD-PARTY\.txt|(cjs\/)?dist\/[\w/-]+\.(js|d\.ts)|(cjs\/)?wasm\/(threadkeep|parts)\.js|cjs\/package\.json|wasm\/(threadkeep_bg|agent|archives|contract|manage|prompts|search|shared)\.wasm|examples\/[\w.-]+\.(html|mjs|jsx)|site\/[\w.-]+|vocabulary\/(NOTICE|(o200k|cl100k)_base\.gz))$/,
     );
   assert.ok(shipped.includes("LICENSE-MIT") && shipped.includes("LICENSE-APACHE"));
   // Whose code is compiled in: Snowball's stemmers ask for their notice in every copy.

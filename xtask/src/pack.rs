@@ -8,6 +8,7 @@ use anyhow::{Context as _, Result, bail};
 
 use crate::folder::{Scratch, copy_all, walk};
 use crate::notices;
+use crate::page;
 use crate::paths::Paths;
 use crate::run::{npm, quiet, show};
 use crate::setup;
@@ -37,6 +38,21 @@ pub(crate) fn build(paths: &Paths) -> Result<Packed> {
         bail!("there is no npm/package.json to build a package from");
     }
     let tools = Tools::set_up(paths)?;
+    // `threadkeep serve` brings the page. The package has the vocabularies once, for both.
+    page::build(paths)?;
+    let site = package.join("site");
+    let scratch = Scratch::for_place(&site)?;
+    copy_all(&paths.site(), scratch.path())?;
+    fs::remove_dir_all(scratch.path().join(page::VOCABULARY))?;
+    for path in walk(scratch.path())? {
+        // The server unpacks what lies there gzipped only.
+        let raw = path.with_extension("");
+        if path.extension().is_some_and(|ending| ending == "gz") && raw.is_file() {
+            fs::remove_file(raw)?;
+        }
+    }
+    scratch.put()?;
+
     setup::packages(paths, &package)?;
     wasm::compile(paths, &tools, "threadkeep-wasm", "--lib")?;
     let out = wasm::finish(paths, &tools, &MODULE)?;

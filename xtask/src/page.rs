@@ -21,7 +21,7 @@ use crate::size::{PAGE, Sizes, gzip};
 use crate::wasm::{self, Module, Tools};
 
 /// The folder of the vocabularies, which are loaded on demand.
-const ON_DEMAND: &str = "vocabulary";
+pub(crate) const VOCABULARY: &str = "vocabulary";
 
 /// Files that no first load waits for: the sample, which a press asks for, scripts that `app-loader.js` imports when they are needed or
 /// once the page is there, and the licences of others.
@@ -61,7 +61,7 @@ pub(crate) fn build(paths: &Paths) -> Result<Sizes> {
     copy_all(&app, site)?;
     copy_all(&paths.root.join("web").join("public"), site)?;
     fs::write(site.join(NOTICES), notices::of(paths, "threadkeep-web")?)?;
-    copy_all(&paths.root.join("crates/tokens/vocabulary"), &site.join(ON_DEMAND))?;
+    copy_all(&paths.root.join("crates/tokens/vocabulary"), &site.join(VOCABULARY))?;
     // One file for the page and the npm package.
     fs::copy(paths.npm().join("src/summarizer.js"), site.join("summarizer.js"))?;
     tools.minify(site)?;
@@ -72,7 +72,7 @@ pub(crate) fn build(paths: &Paths) -> Result<Sizes> {
 
     let part = |path: &Path| path.extension().is_some_and(|ending| ending == "wasm") && !path.ends_with("app_bg.wasm");
     let later = |path: &Path| LATER.iter().any(|name| path == site.join(name));
-    let on_demand = |path: &Path| path.starts_with(site.join(ON_DEMAND)) || part(path) || later(path);
+    let on_demand = |path: &Path| path.starts_with(site.join(VOCABULARY)) || part(path) || later(path);
     let sizes = Sizes::of_folder("the page", tools.limit(PAGE), site, |path| !on_demand(path))?;
     let later = Sizes::of_folder("loaded on demand, not with the page", None, site, on_demand)?;
     compress(site)?;

@@ -3,11 +3,10 @@
 // `threadkeep-mcp`: the MCP server of a keep on stdin and stdout, for hosts that start a program. Nothing but the protocol is written to
 // stdout; words for people go to stderr. It ends with its input or a signal, after what is under way was answered.
 
-import { homedir } from "node:os";
 import process from "node:process";
 import { parseArgs } from "node:util";
-import { Threadkeep, ThreadkeepError, VERSION, type OpenOptions } from "../index.js";
-import type { StoreAdapter } from "../stores/adapter.js";
+import { PLACE, PLACE_HELP, Trouble, openPlace, type Place } from "../cli/place.js";
+import { ThreadkeepError, VERSION } from "../index.js";
 import type { McpServerOptions } from "./mcp.js";
 import { PeerMissing, findPeer } from "./peer.js";
 
@@ -15,11 +14,7 @@ const HELP = `threadkeep-mcp ${VERSION}: conversation memory for any MCP host
 
   threadkeep-mcp [options]
 
-  --folder <path>      the folder where conversations are kept, for one server at a time; .threadkeep in the working folder without it
-  --sqlite <file>      keep them in this SQLite file instead, which several servers may have open at once
-  --name <name>        which of the keeps there; threadkeep without it
-  --scope <name>       only the data of this scope, such as a user's id
-  --memory             keep nothing: everything is gone with the process
+${PLACE_HELP}
   --read-only          only tools that change nothing
   --tools <names>      only these tools or groups, with commas between them:
                        search, conversations, facts, episodes, files, or names of tools
@@ -37,29 +32,20 @@ const DRAIN = 10_000;
 /** How long what was answered may take to be read at the end, in milliseconds. */
 const FLUSH = 2_000;
 
-/** Why it cannot go on, in words for people. */
-class Trouble extends Error {}
-
 function say(words: string): void {
   process.stderr.write(`threadkeep-mcp: ${words}\n`);
 }
 
 /** What was asked for. */
 interface Wanted {
-  open: OpenOptions;
+  place: Place;
   server: McpServerOptions;
-  folder: string | undefined;
-  sqlite: string | undefined;
 }
 
 function options(): Wanted | string {
   const { values } = parseArgs({
     options: {
-      folder: { type: "string" },
-      sqlite: { type: "string" },
-      name: { type: "string" },
-      scope: { type: "string" },
-      memory: { type: "boolean" },
+      ...PLACE,
       "read-only": { type: "boolean" },
       tools: { type: "string" },
       without: { type: "string" },
@@ -80,16 +66,8 @@ function options(): Wanted | string {
           .filter(Boolean) as NonNullable<McpServerOptions["include"]>);
   const [include, exclude, most] = [list(values.tools), list(values.without), values["max-tokens"]];
   if (most !== undefined && !/^\d{1,9}$/.test(most)) throw new Trouble(`--max-tokens must be a whole number, it is ${most}`);
-  const places = [values.folder !== undefined && "--folder", values.sqlite !== undefined && "--sqlite", values.memory === true && "--memory"].filter(Boolean);
-  if (places.length > 1) throw new Trouble(`${places.join(" and ")} cannot be used together: choose one place for the conversations`);
   return {
-    folder: values.folder,
-    sqlite: values.sqlite,
-    open: {
-      ...(values.name === undefined ? {} : { name: values.name }),
-      ...(values.scope === undefined ? {} : { scope: values.scope }),
-      ...(values.memory === true ? { storage: "memory" as const } : {}),
-    },
+    place: values,
     server: {
       ...(values["read-only"] === true ? { readOnly: true } : {}),
       ...(include === undefined ? {} : { include }),
@@ -109,9 +87,8 @@ async function main(): Promise<void> {
   // Whatever a library writes must not come between the protocol's lines.
   for (const name of ["log", "info", "debug"] as const) console[name] = console.error;
   const [{ mcpServer }, { StdioServerTransport }] = await loaded();
-  if (wanted.folder !== undefined) process.env["THREADKEEP_HOME"] = atHome(wanted.folder);
-  const keep = await Threadkeep.open({ ...wanted.open, ...(wanted.sqlite === undefined ? {} : { storage: await inSqlite(wanted.sqlite, wanted.open.name) }) });
-  if (keep.storage === "memory" && wanted.open.storage === undefined) say("nothing is kept: there is no file store here, so all is in memory");
+  const keep = await openPlace(wanted.place);
+  if (keep.storage === "memory" && wanted.place.memory !== true) say("nothing is kept: there is no file store here, so all is in memory");
   const server = mcpServer(keep, wanted.server);
   const transport = new StdioServerTransport();
   const pending = counting(transport);
@@ -144,17 +121,6 @@ async function main(): Promise<void> {
   await server.connect(pending.transport);
   // What came before the listeners were there has ended by now, too.
   if (process.stdin.readableEnded) await end(true);
-}
-
-/** Hosts start programs without a shell, which would have known what ~ is. */
-function atHome(path: string): string {
-  return path.replace(/^~(?=$|[\\/])/, () => homedir());
-}
-
-/** The keep of this name in a SQLite file: each has a table of its own. */
-async function inSqlite(file: string, name: string | undefined): Promise<StoreAdapter> {
-  const { sqliteStore } = await import("../stores/sqlite.js");
-  return sqliteStore({ path: atHome(file), ...(name === undefined ? {} : { table: name }) });
 }
 
 async function loaded(): Promise<[typeof import("./mcp.js"), typeof import("@modelcontextprotocol/sdk/server/stdio.js")]> {
