@@ -3,6 +3,7 @@
 
 use threadkeep::epochs::{Fate, StepLine};
 
+use crate::format::{count, plural};
 use crate::wire::{Card, Said};
 
 /// The strategies, in the engine's order: the name in records, in words, and what it does.
@@ -37,6 +38,51 @@ pub fn made_by(card: &Card) -> String {
         "extractive" => [strategy, ", built in"].concat(),
         BROWSER => [strategy, ", by the browser"].concat(),
         other => [strategy, ", by ", other].concat(),
+    }
+}
+
+/// What is known of an epoch: how its checkpoint was made, and what it covers. `end` is how many messages the branch has.
+pub fn covered(card: Option<&Card>, end: u32) -> String {
+    match card {
+        Some(card) => format!(
+            "{}. It covers the first {}; its prompts have what follows as it is.",
+            made_by(card),
+            plural(card.messages.into(), "message")
+        ),
+        None => format!("All {} as they are.", plural(end.into(), "message")),
+    }
+}
+
+/// Messages that left, came in, or stayed, in words. The first epoch has no prompt before it.
+pub fn moved(fate: Fate, messages: u64, first: bool) -> String {
+    let verb = match fate {
+        Fate::Left => "left",
+        Fate::Came => "came in",
+        Fate::Stayed if first && messages == 1 => "is in the prompt",
+        Fate::Stayed if first => "are in the prompt",
+        Fate::Stayed => "stayed",
+    };
+    format!("{} {verb}", plural(messages, "message"))
+}
+
+/// How many messages are in none of the prompts, in words.
+pub fn absent(messages: u32, first: bool) -> String {
+    let verb = if messages == 1 { "is" } else { "are" };
+    let place = if first { "not in the prompt" } else { "in neither prompt" };
+    format!("{} {verb} {place}", plural(messages.into(), "message"))
+}
+
+/// How many statements two summaries share, in words; `both` says it for each statement of the one that came in or left.
+pub fn compared(both: &[bool], came: bool, other: bool) -> String {
+    let kept = both.iter().filter(|both| **both).count();
+    match (came, other) {
+        (true, false) => String::new(),
+        (true, true) => {
+            format!("{} from the summary before, {} new", count(kept as u64), count((both.len() - kept) as u64))
+        }
+        (false, _) => {
+            format!("{} of {} are in the new one", count(kept as u64), plural(both.len() as u64, "statement"))
+        }
     }
 }
 
@@ -136,5 +182,23 @@ mod tests {
     fn what_both_say() {
         let said = |text: &str| Said { text: text.to_owned(), sources: Vec::new() };
         assert_eq!(shared(&[said("a"), said("b ")], &[said("b"), said("c")]), [false, true]);
+    }
+
+    #[test]
+    fn what_became_of_messages_in_words() {
+        assert_eq!(moved(Fate::Left, 2, false), "2 messages left");
+        assert_eq!(moved(Fate::Stayed, 1, true), "1 message is in the prompt");
+        assert_eq!(moved(Fate::Stayed, 3, true), "3 messages are in the prompt");
+        assert_eq!(absent(1, false), "1 message is in neither prompt");
+        assert_eq!(absent(4, true), "4 messages are not in the prompt");
+        assert_eq!(covered(None, 7), "All 7 messages as they are.");
+    }
+
+    #[test]
+    fn what_two_summaries_share_in_words() {
+        let both = [true, false, false];
+        assert_eq!(compared(&both, true, false), "");
+        assert_eq!(compared(&both, true, true), "1 from the summary before, 2 new");
+        assert_eq!(compared(&both, false, true), "1 of 3 statements are in the new one");
     }
 }
