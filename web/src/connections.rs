@@ -3,6 +3,7 @@
 //! [vault](../public/vault.js).
 
 use serde_json::{Map, Value};
+use threadkeep_provider::Preset;
 
 /// The preset of the browser's own model.
 pub const CHROME: &str = "chrome";
@@ -135,6 +136,55 @@ impl Connection {
         let rest = self.base_url.split_once("://").map_or(self.base_url.as_str(), |(_, rest)| rest);
         rest.split(['/', '?', '#']).next().unwrap_or_default()
     }
+
+    /// A new connection of a preset.
+    pub fn of_preset(preset: &Preset, id: String) -> Self {
+        Self {
+            id,
+            preset: preset.id.to_owned(),
+            name: if preset.is_custom() { String::new() } else { preset.name.to_owned() },
+            provider: preset.provider.name().to_owned(),
+            base_url: preset.base_url.to_owned(),
+            ..Self::default()
+        }
+    }
+
+    /// The browser's own model.
+    pub fn chrome() -> Self {
+        let (id, name) = (CHROME.to_owned(), "Chrome's built-in model".to_owned());
+        Self { preset: id.clone(), provider: id.clone(), model: "built-in".to_owned(), id, name, ..Self::default() }
+    }
+
+    /// The scripted model.
+    pub fn demo() -> Self {
+        let (id, model) = (DEMO.to_owned(), DEMO_MODEL.to_owned());
+        let name = "Offline demo (scripted)".to_owned();
+        Self { preset: id.clone(), provider: model.clone(), model, id, name, ..Self::default() }
+    }
+
+    /// Which model it is, and where.
+    pub fn place(&self) -> String {
+        match self.preset.as_str() {
+            DEMO => "no model: it answers from a script".to_owned(),
+            CHROME => "in this browser".to_owned(),
+            _ => {
+                let model = if self.model.is_empty() { "no model chosen" } else { &self.model };
+                [model, " at ", self.host()].concat()
+            }
+        }
+    }
+
+    /// What it still lacks.
+    pub fn missing(&self) -> Option<&'static str> {
+        let url = &self.base_url;
+        if !(url.starts_with("https://") || url.starts_with("http://")) || self.host().is_empty() {
+            return Some("The address must begin with https:// or http://.");
+        }
+        if self.host().contains('@') {
+            return Some("The address must not hold a name or password.");
+        }
+        self.model.is_empty().then_some("Choose a model, or write down its name.")
+    }
 }
 
 /// All connections, and which is in use.
@@ -216,6 +266,36 @@ mod tests {
             max_output_tokens: None,
             tools: Tools::Mailbox,
             sealed: Some("{\"rounds\":600000}".into()),
+        }
+    }
+
+    #[test]
+    fn what_a_connection_lacks() {
+        let with = |base_url: &str, model: &str| Connection {
+            base_url: base_url.into(),
+            model: model.into(),
+            ..Connection::default()
+        };
+        assert_eq!(with("https://api.example/v1", "m").missing(), None);
+        assert_eq!(with("api.example", "m").missing(), Some("The address must begin with https:// or http://."));
+        assert!(with("https://me:word@api.example", "m").missing().is_some());
+        assert_eq!(with("http://localhost", "").missing(), Some("Choose a model, or write down its name."));
+    }
+
+    #[test]
+    fn where_a_connection_leads() {
+        assert_eq!(Connection::demo().place(), "no model: it answers from a script");
+        assert_eq!(Connection::chrome().place(), "in this browser");
+        assert_eq!(connection("a").place(), "m at localhost:11434");
+        assert!(Connection { model: String::new(), ..connection("a") }.place().starts_with("no model chosen at "));
+    }
+
+    #[test]
+    fn presets_become_connections() {
+        for preset in threadkeep_provider::PRESETS {
+            let made = Connection::of_preset(&preset, "1".to_owned());
+            assert_eq!((made.id.as_str(), made.preset.as_str()), ("1", preset.id));
+            assert_eq!(made.name.is_empty(), preset.is_custom());
         }
     }
 
