@@ -142,6 +142,14 @@ pub fn item_of(items: &[Item], row: usize) -> Option<usize> {
     exact.or_else(|| items.iter().position(|item| matches!(item, Item::Hidden { rows, .. } if rows.contains(&row))))
 }
 
+/// The first row of the run that hides a row. A thread often begins with hidden rows; opening it at the top does not mean to unfold them.
+pub fn run_of(rows: &[Row], row: usize) -> Option<usize> {
+    if row == 0 || !rows.get(row)?.hidden {
+        return None;
+    }
+    Some(rows[..row].iter().rposition(|row| !row.hidden).map_or(0, |before| before + 1))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -179,6 +187,13 @@ mod tests {
         assert_eq!(shape(&items(&rows("hh..h"), &[0])), "v0-2 0^0 1^0 2^0 3^0 >4-5");
         assert_eq!(shape(&items(&rows(".f.fH."), &none)), "0^0 1^1 2^1 3^2 >4-5 5^3");
         assert!(items(&[], &none).is_empty());
+    }
+
+    #[test]
+    fn the_run_that_hides_a_row() {
+        let rows = rows("h.hhh.");
+        let runs: Vec<_> = (0..7).map(|row| run_of(&rows, row)).collect();
+        assert_eq!(runs, [None, None, Some(2), Some(2), Some(2), None, None]);
     }
 
     #[test]

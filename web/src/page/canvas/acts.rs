@@ -8,7 +8,8 @@ use threadkeep_core::Message;
 use wasm_bindgen::prelude::*;
 use web_sys::Element;
 
-use super::{Action, Anchor, Canvas, TOP, focus};
+use super::build::focus;
+use super::{Action, Anchor, Canvas, TOP};
 use crate::format;
 use crate::items::{self, Item};
 use crate::page::article;

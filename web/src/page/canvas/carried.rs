@@ -6,8 +6,9 @@ use threadkeep_core::MessageId;
 use wasm_bindgen::JsCast;
 use web_sys::{Element, HtmlElement};
 
+use super::build::focus;
 use super::cards::{Lit, covered};
-use super::{Anchor, Canvas, State, TOP, focus};
+use super::{Anchor, Canvas, State, TOP};
 use crate::format;
 use crate::page::state::Line;
 use crate::page::view::markup;

@@ -4,8 +4,8 @@ use leptos::prelude::*;
 use threadkeep_provider::Provider;
 use web_sys::Node;
 
-use super::editor::{Fields, Form};
 use super::checked;
+use super::editor::{Fields, Form};
 use crate::connections::{Connection, Tools};
 use crate::page::keys::KeyState;
 use crate::page::view::{click, draw, markup, on, rows};
