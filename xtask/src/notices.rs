@@ -12,6 +12,9 @@ use serde_json::Value;
 use crate::paths::Paths;
 use crate::run::{cargo, quiet};
 
+/// Where it stands, in the package and beside the page.
+pub(crate) const FILE: &str = "THIRD-PARTY.txt";
+
 const TARGET: &str = "wasm32-unknown-unknown";
 
 /// The text for a package of ours.

@@ -15,9 +15,6 @@ use crate::setup;
 use crate::size::{NPM, NPM_PARTS, Sizes};
 use crate::wasm::{self, Module, Tools};
 
-/// Where the licences of others stand, in the package and beside the page.
-pub(crate) const NOTICES: &str = "THIRD-PARTY.txt";
-
 const MODULE: Module<'static> =
     Module { artefact: "threadkeep_wasm", out_name: "threadkeep", level: "-Os", typescript: true };
 
@@ -67,7 +64,7 @@ pub(crate) fn build(paths: &Paths) -> Result<Packed> {
     copy_all(&out, scratch.path())?;
     tools.minify(scratch.path())?;
     scratch.put()?;
-    fs::write(package.join(NOTICES), notices::of(paths, "threadkeep-wasm")?)?;
+    fs::write(package.join(notices::FILE), notices::of(paths, "threadkeep-wasm")?)?;
     show(npm(&package).args(["run", "build"]))?;
 
     let scratch = Scratch::for_place(&paths.tarballs())?;

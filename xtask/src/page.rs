@@ -15,7 +15,6 @@ use sha2::{Digest as _, Sha256};
 use crate::folder::{Scratch, copy_all, walk};
 use crate::html::without_trunk_links;
 use crate::notices;
-use crate::pack::NOTICES;
 use crate::paths::Paths;
 use crate::size::{PAGE, Sizes, gzip};
 use crate::wasm::{self, Module, Tools};
@@ -33,14 +32,14 @@ const LATER: [&str; 8] = [
     "installed.js",
     "service-worker.js",
     FILES,
-    NOTICES,
+    notices::FILE,
 ];
 
 /// The page's files with their digests, for its service worker.
 const FILES: &str = "files.js";
 
 /// What the service worker does not store: itself, its list, and what nothing on the page opens.
-const NOT_STORED: [&str; 3] = ["service-worker.js", FILES, NOTICES];
+const NOT_STORED: [&str; 3] = ["service-worker.js", FILES, notices::FILE];
 
 const MODULE: Module<'static> = Module { artefact: "app", out_name: "app", level: "-Oz", typescript: false };
 
@@ -60,7 +59,7 @@ pub(crate) fn build(paths: &Paths) -> Result<Sizes> {
     let site = scratch.path();
     copy_all(&app, site)?;
     copy_all(&paths.root.join("web").join("public"), site)?;
-    fs::write(site.join(NOTICES), notices::of(paths, "threadkeep-web")?)?;
+    fs::write(site.join(notices::FILE), notices::of(paths, "threadkeep-web")?)?;
     copy_all(&paths.root.join("crates/tokens/vocabulary"), &site.join(VOCABULARY))?;
     // One file for the page and the npm package.
     fs::copy(paths.npm().join("src/summarizer.js"), site.join("summarizer.js"))?;

@@ -14,7 +14,6 @@ use super::inspector::Inspector;
 use super::keys::Connections;
 use super::nav::Nav;
 use super::talk::Talking;
-use crate::wire::ThreadInfo;
 
 pub use imports::Imports;
 pub use notices::{Notice, Notices};
