@@ -2,7 +2,7 @@
 
 import { randomUUID } from "node:crypto";
 import type { ScanRequest, StoreAdapter, StoreCommit, StoreRecord } from "./adapter.js";
-import type { Line, RedisWord } from "./redis-link.js";
+import type { Connection, Line, RedisWord } from "./redis-link.js";
 import { COMMIT, GET, SCAN } from "./redis-scripts.js";
 import { type RedisServers, type Script, script } from "./redis-server.js";
 import { Conflict, closedError } from "./trouble.js";
@@ -15,6 +15,8 @@ const RESTARTS = 2;
 const COMMITTING = script(COMMIT);
 const GETTING = script(GET);
 const SCANNING = script(SCAN);
+/** A scan that finds nothing, and says how many commits there were. */
+const NOTHING = ["-", "-", "0", "0", "0", "0"];
 
 /** The four keys of a keep; `begin` has the hash tag. @internal */
 export function keysOf(begin: string): string[] {
@@ -78,23 +80,44 @@ export class RedisKeep implements StoreAdapter {
     this.#closed = true;
   }
 
-  /** A scan in as many pieces as it takes; `undefined` when there were commits between two of them. */
+  /** A scan in as many pieces as it takes; `undefined` when there were commits between two of them, or between keys and values. */
   async #pieces(min: string, max: string, limit: number, reverse: boolean, room: number): Promise<StoreRecord[] | undefined> {
     const records: StoreRecord[] = [];
+    // The last try is one script.
+    const connection = room === Infinity ? undefined : await this.#line.connection();
     let [low, high] = [min, max];
     let state: string | undefined;
     for (;;) {
       const bounds = reverse ? [high, low, "1"] : [low, high, "0"];
       const left = limit < 0 ? -1 : limit - records.length;
-      const args = [...bounds, String(left), room === Infinity ? "1e15" : String(room)];
-      const [, commits, more, ...found] = await this.#read(SCANNING, args);
+      const args = [...bounds, String(left), room === Infinity ? "1e15" : String(room), connection === undefined ? "0" : "1"];
+      const [, commits, more, bare, ...found] = await this.#read(SCANNING, args);
       if (state !== undefined && String(commits) !== state) return undefined;
       state = String(commits);
-      for (let index = 0; index < found.length; index += 2) records.push([String(found[index]), found[index + 1] as Buffer]);
+      if (connection !== undefined && String(bare) === "1") {
+        const values = await this.#values(connection, found as Buffer[], state);
+        if (values === undefined) return undefined;
+        for (const [index, value] of values.entries()) records.push([String(found[index]), value]);
+      } else for (let index = 0; index < found.length; index += 2) records.push([String(found[index]), found[index + 1] as Buffer]);
       const last = records.at(-1)?.[0];
       if (String(more) === "0" || last === undefined) return records;
       if (reverse) high = `(${last}`;
       else low = `(${last}`;
+    }
+  }
+
+  /** The values of keys, if after them there were as many commits as before. One connection answers in the order in which it is asked. */
+  async #values(connection: Connection, keys: Buffer[], commits: string): Promise<Buffer[] | undefined> {
+    const epoch = connection.epoch();
+    const line: Line = { send: (words) => connection.send(words), connection: async () => connection };
+    try {
+      const sent = connection.send(["HMGET", this.#keys[1] ?? "", ...keys]) as Promise<(Buffer | null)[]>;
+      const [values, [, now]] = await Promise.all([sent, this.#servers.run(line, SCANNING, this.#keys, NOTHING, false)]);
+      const same = String(now) === commits && connection.epoch() === epoch;
+      return same && values.every((value) => value !== null) ? values : undefined;
+    } catch {
+      // The next try says what is wrong.
+      return undefined;
     }
   }
 

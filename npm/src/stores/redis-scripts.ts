@@ -16,6 +16,9 @@ export const VERSION = 1;
 /** For how many seconds the token of a commit is remembered: longer than anybody tries again. */
 const TOKEN_SECONDS = 900;
 
+/** A scan answers with keys alone if its first eight values have more bytes. */
+const LARGE = 32 << 10;
+
 /** What all scripts begin with. Redis may have been told to throw away what it likes: then the keys, the values and their number differ. */
 const CHECK = `
 local about = redis.call("HMGET", KEYS[4], "version", "records")
@@ -96,25 +99,32 @@ return {"done"}
 
 /**
  * A piece of a scan. ARGV: the bounds as Redis has them (the greater first when reversed), "1" when reversed, how many
- * records at most (-1: all), how many bytes are enough. Answers with how many commits there were, whether there is more,
- * and keys and values in turn.
+ * records at most (-1: all), how many bytes are enough, "1" if keys alone will do where values are large: Lua copies a value several times.
+ * Answers with how many commits there were, whether there is more, whether keys come alone, and keys and values in turn.
  */
 export const SCAN = `${CHECK}
 local command = ARGV[3] == "1" and "ZREVRANGEBYLEX" or "ZRANGEBYLEX"
 local left, room = tonumber(ARGV[4]), tonumber(ARGV[5])
-local answer = {"done", redis.call("HGET", KEYS[4], "commits") or "0", "0"}
+local answer = {"done", redis.call("HGET", KEYS[4], "commits") or "0", "0", "0"}
+local function size(key) return redis.call("HSTRLEN", KEYS[2], key) end
 local from = ARGV[1]
 while left ~= 0 do
   local step = 100
   if left > 0 and left < step then step = left end
   local keys = redis.call(command, KEYS[1], from, ARGV[2], "LIMIT", 0, step)
   if #keys == 0 then break end
-  local values = redis.call("HMGET", KEYS[2], unpack(keys))
+  if ARGV[6] == "1" and #answer == 4 then
+    local first = 0
+    for i = 1, math.min(#keys, 8) do first = first + size(keys[i]) end
+    if first > ${LARGE} then answer[4] = "1" end
+  end
+  local bare = answer[4] == "1"
+  local values = bare and {} or redis.call("HMGET", KEYS[2], unpack(keys))
   for i = 1, #keys do
-    if not values[i] then return {"torn"} end
+    if not bare and not values[i] then return {"torn"} end
     answer[#answer + 1] = keys[i]
-    answer[#answer + 1] = values[i]
-    room = room - #values[i] - #keys[i]
+    if not bare then answer[#answer + 1] = values[i] end
+    room = room - #keys[i] - (bare and size(keys[i]) or #values[i])
   end
   -- From the last key on: to be told an offset, Redis would walk over all that came before, again and again.
   from = "(" .. keys[#keys]
