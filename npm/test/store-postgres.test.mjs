@@ -282,6 +282,35 @@ test("an address with a mistake in it is `bad-request`, and is not handed on wit
   }
 });
 
+test("values that are texts and values that are none are read byte for byte, with and without the function for texts", async () => {
+  const { open, schema } = place();
+  const long = (piece) => bytes(piece.repeat(3_000));
+  const noText = Buffer.alloc(5_000, Buffer.from([0xed, 0xa0, 0x80, 0xff]));
+  const cut = Buffer.concat([long("\u00e9"), Buffer.from([0xc3])]);
+  const values = [long('a\\\n"'), long("\ufeff\u00e9\u{1f600}"), long("a\0"), noText, cut, bytes("short"), bytes("")];
+  const puts = values.map((value, index) => [`k/${index}`, value]);
+  const store = await open();
+  await store.commit(change({ puts }));
+  const check = async (reader) => {
+    const plain = (records) => records.map(([key, value]) => [key, Buffer.from(value)]);
+    const range = { start: "k/", end: "k0" };
+    assert.deepEqual(plain(await reader.scan({ ...range, reverse: false })), plain(puts));
+    assert.deepEqual(plain(await reader.scan({ ...range, reverse: true, limit: 3 })), plain(puts.slice(-3).reverse()));
+  };
+  await check(store);
+  // As an earlier release left it, for somebody who may not make functions.
+  await sql(`DROP FUNCTION ${schema}.read; DROP FUNCTION ${schema}.readable`);
+  await sql(`CREATE ROLE reader LOGIN PASSWORD 'pass'; GRANT USAGE ON SCHEMA ${schema} TO reader;
+    GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA ${schema} TO reader`);
+  const guest = await open({ connectionString: server.connectionString.replace(`threadkeep:${PASSWORD}`, "reader:pass") });
+  await check(guest);
+  // The owner makes them anew.
+  const owner = await open();
+  await check(owner);
+  assert.equal((await sql("SELECT FROM pg_proc WHERE pronamespace = $1::regnamespace AND proname = 'read'", [schema])).length, 1);
+  await Promise.all([store.close(), guest.close(), owner.close()]);
+});
+
 test("ranges that begin or end right behind a key", async () => {
   const store = await place().open();
   await store.commit(change({ puts: ["a", "a/", "ab", "b", "b0", "c"].map((key) => [key, bytes(key)]) }));

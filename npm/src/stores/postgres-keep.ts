@@ -23,8 +23,8 @@ export class PostgresKeep implements StoreAdapter {
   }
 
   async scan({ start, end, limit, reverse }: ScanRequest): Promise<StoreRecord[]> {
-    const rows = await this.#run("scan", () => [bound(start), bound(end), limit ?? null, reverse]);
-    return (rows as [string, string][]).map(([key, value]): StoreRecord => [key, Buffer.from(value, "base64")]);
+    const rows = await this.#run(this.#server.scan, () => [bound(start), bound(end), limit ?? null, reverse]);
+    return (rows as [string, string | null, string][]).map(([key, words, data]) => [key, words === null ? Buffer.from(data, "base64") : Buffer.from(words)]);
   }
 
   async commit({ absent, present, deletes, deleteRanges, puts, durability }: StoreCommit): Promise<void> {
@@ -50,7 +50,7 @@ export class PostgresKeep implements StoreAdapter {
     this.#closed = true;
   }
 
-  #run(name: "get" | "scan" | "commit", values: () => unknown[]): Promise<unknown[]> {
+  #run(name: "get" | "scan" | "read" | "commit", values: () => unknown[]): Promise<unknown[]> {
     if (this.#closed) return Promise.reject(closedError());
     return this.#server.run(name, () => [this.#scope, ...values()]);
   }

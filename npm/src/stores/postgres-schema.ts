@@ -143,10 +143,46 @@ END
 $body$;`;
 }
 
+/** A function's body that reads a range: in both directions, `columns` of each record. */
+function range(s: string, columns: string, from = ""): string {
+  const ordered = (order: string) => `RETURN QUERY SELECT r.key, ${columns} FROM ${s}.records AS r${from}
+      WHERE r.scope = scope_ AND r.key >= start_ COLLATE "C" AND r.key < end_ COLLATE "C" ORDER BY r.key${order} LIMIT most;`;
+  return `BEGIN
+  PERFORM set_config('threadkeep.scope', scope_, true);
+  IF down THEN
+    ${ordered(" DESC")}
+  ELSE
+    ${ordered("")}
+  END IF;
+END`;
+}
+
+/** A value with less bytes is read as Base64: the try whether it is a text would take longer. */
+const SHORT = 2_048;
+
+/**
+ * Reads a range as `scan` does, but texts as they are: a page in half the time. Keeps of earlier releases lack it. The server checks that a value
+ * is UTF-8, so what comes back has the very bytes.
+ */
+function readingTexts(s: string): string {
+  return `CREATE OR REPLACE FUNCTION ${s}.readable(data bytea) RETURNS text LANGUAGE plpgsql IMMUTABLE STRICT AS $body$
+BEGIN
+  IF octet_length(data) < ${SHORT} OR getdatabaseencoding() <> 'UTF8' THEN
+    RETURN NULL;
+  END IF;
+  RETURN convert_from(data, 'UTF8');
+EXCEPTION WHEN data_exception THEN
+  RETURN NULL;
+END
+$body$;
+CREATE OR REPLACE FUNCTION ${s}.read(scope_ text, start_ text, end_ text, most bigint, down boolean) RETURNS TABLE (key text, words text, data text)
+LANGUAGE plpgsql VOLATILE AS $body$
+${range(s, "t.words, CASE WHEN t.words IS NULL THEN encode(r.data, 'base64') END", ` CROSS JOIN LATERAL (SELECT ${s}.readable(r.data) AS words OFFSET 0) AS t`)}
+$body$;`;
+}
+
 /** Readings of one scope. The client takes columns as text. Base64 is read almost twice as fast as the hex digits that bytea is by itself. */
 function reading(s: string): string {
-  const range = (order: string) => `RETURN QUERY SELECT r.key, encode(r.data, 'base64') FROM ${s}.records AS r
-      WHERE r.scope = scope_ AND r.key >= start_ COLLATE "C" AND r.key < end_ COLLATE "C" ORDER BY r.key${order} LIMIT most;`;
   return `CREATE OR REPLACE FUNCTION ${s}.get(scope_ text, key_ text) RETURNS text LANGUAGE plpgsql VOLATILE AS $body$
 BEGIN
   PERFORM set_config('threadkeep.scope', scope_, true);
@@ -155,15 +191,9 @@ END
 $body$;
 CREATE OR REPLACE FUNCTION ${s}.scan(scope_ text, start_ text, end_ text, most bigint, down boolean) RETURNS TABLE (key text, data text)
 LANGUAGE plpgsql VOLATILE AS $body$
-BEGIN
-  PERFORM set_config('threadkeep.scope', scope_, true);
-  IF down THEN
-    ${range(" DESC")}
-  ELSE
-    ${range("")}
-  END IF;
-END
-$body$;`;
+${range(s, "encode(r.data, 'base64')")}
+$body$;
+${readingTexts(s)}`;
 }
 
 /** The two functions that see all scopes run with the owner's rights. */
@@ -225,10 +255,13 @@ CROSS JOIN LATERAL json_array_elements(CASE json_typeof(node.value -> 'messages'
 export function statements(schema: string) {
   const s = quoted(schema);
   return {
-    layout: `SELECT version FROM ${s}.layout`,
+    layout: `SELECT version, coalesce(has_function_privilege(
+      to_regprocedure(format('%I.read(text,text,text,bigint,boolean)', ${literalOf(schema)})), 'EXECUTE'), false) FROM ${s}.layout`,
+    readingTexts: readingTexts(s),
     index: tokensByTime(s, literalOf(schema)),
     get: `SELECT ${s}.get($1, $2)`,
-    scan: `SELECT key, data FROM ${s}.scan($1, $2, $3, $4, $5)`,
+    scan: `SELECT key, NULL, data FROM ${s}.scan($1, $2, $3, $4, $5)`,
+    read: `SELECT key, words, data FROM ${s}.read($1, $2, $3, $4, $5)`,
     commit: `SELECT ${s}.commit($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)`,
     remove: `SELECT ${s}.remove($1)`,
     parts: `SELECT ${s}.parts()::text`,

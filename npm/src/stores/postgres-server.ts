@@ -36,6 +36,8 @@ type Statement = keyof ReturnType<typeof statements>;
 
 /** A database, and how its statements are run. @internal */
 export class PostgresServer {
+  /** The statement that reads a range. */
+  readonly scan: "scan" | "read";
   readonly #pool: PostgresPool;
   readonly #statements: ReturnType<typeof statements>;
   readonly #names: string | undefined;
@@ -46,8 +48,10 @@ export class PostgresServer {
   #nextPrune = 0;
   #closed = false;
 
-  constructor(pool: PostgresPool, schema: string, prepare: boolean, retryTimeout: number, end: () => Promise<void>) {
+  /** `texts`: the schema has the function that reads texts as they are. */
+  constructor(pool: PostgresPool, schema: string, texts: boolean, prepare: boolean, retryTimeout: number, end: () => Promise<void>) {
     this.#pool = pool;
+    this.scan = texts ? "read" : "scan";
     this.#statements = statements(schema);
     // A pool may serve keeps in several schemas.
     this.#names = prepare ? `threadkeep/${createHash("sha1").update(schema).digest("hex").slice(0, 12)}` : undefined;

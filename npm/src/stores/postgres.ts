@@ -98,11 +98,11 @@ export async function postgresStore(options: PostgresStoreOptions): Promise<Post
   const place = own ?? (pool as PostgresPool);
   try {
     // Side by side, so that there are two connections from the beginning: the first reading of a transcript needs both.
-    const [{ durability, warnings }] = await Promise.all([examine(place), make(place, schema, partitions)]);
+    const [{ durability, warnings }, texts] = await Promise.all([examine(place), make(place, schema, partitions)]);
     const warn = checked.onWarning ?? (({ message }) => console.warn(`threadkeep/postgres: ${message}`));
     for (const warning of warnings) warn(warning);
     if (views) await place.query({ text: statements(schema).views });
-    const server = new PostgresServer(place, schema, prepare, retryTimeout, async () => own?.end());
+    const server = new PostgresServer(place, schema, texts, prepare, retryTimeout, async () => own?.end());
     server.prune();
     return new PostgresPlace(server, durability);
   } catch (error) {
@@ -147,27 +147,31 @@ async function connectTo(connectionString: string): Promise<OwnPool> {
   }
 }
 
-/** Makes the schema, unless it is there; migrates an older one, and refuses one of a newer version. */
-async function make(pool: PostgresPool, schema: string, partitions: number): Promise<void> {
-  const layout = async (): Promise<number> => {
+/** Makes the schema, unless it is there; migrates an older one, and refuses one of a newer version. Says whether it can read texts as they are. */
+async function make(pool: PostgresPool, schema: string, partitions: number): Promise<boolean> {
+  const layout = async (): Promise<[version: number, texts: boolean]> => {
     const { rows } = await pool.query({ text: statements(schema).layout, rowMode: "array" });
-    return Number((rows as [unknown][])[0]?.[0] ?? 0);
+    const [version, texts] = (rows as [unknown, unknown][])[0] ?? [];
+    return [Number(version ?? 0), texts === true];
   };
-  let version = await layout().catch((error: unknown) => {
+  let [version, texts] = await layout().catch((error: unknown): [number, boolean] => {
     if (!isMissing(error)) throw error;
-    return 0;
+    return [0, false];
   });
   if (version < VERSION) {
     await setUp(pool, schema, partitions, version);
-    version = await layout();
+    [version, texts] = await layout();
   } else if (version === VERSION) {
     // Without it, old tokens are only removed more slowly.
     await pool.query({ text: statements(schema).index }).catch(() => {});
+    // Without these, readings are only slower.
+    if (!texts) [, texts] = await pool.query({ text: statements(schema).readingTexts }).then(layout, (): [number, boolean] => [version, false]);
   }
   if (version > VERSION) {
     const message = `the data has layout version ${version}, this package reads up to ${VERSION}: update Threadkeep; nothing was changed`;
     throw new ThreadkeepError("newer-version", message, { found: version, supported: VERSION });
   }
+  return texts;
 }
 
 async function setUp(pool: PostgresPool, schema: string, partitions: number, found: number): Promise<void> {
