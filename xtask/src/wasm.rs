@@ -28,6 +28,9 @@ const FEATURES: &[&str] = &[
     "--enable-simd",
 ];
 
+/// What is told to nobody who runs a module.
+const STRIPPED: &[&str] = &["--strip-debug", "--strip-producers", "--strip-target-features"];
+
 /// For rustc: the module is to be cut apart at the marks of `threadkeep-parts`, for which the linker must leave in it what
 /// refers to what.
 const SPLIT: &[&str] = &["--cfg", "split", "-Clink-args=--emit-relocs"];
@@ -151,10 +154,11 @@ pub(crate) fn finish(paths: &Paths, tools: &Tools, module: &Module) -> Result<Pa
     let folder = paths.work().join(module.artefact);
     let out = folder.join("out");
     let how = format!(
-        "{} {} {} {} one shared module\n{}",
+        "{} {} {} twice {} {} one shared module\n{}",
         tools.bindgen.version,
         module.out_name,
         module.level,
+        STRIPPED.join(" "),
         FEATURES.join(" "),
         split::LOADER
     );
@@ -209,7 +213,7 @@ fn optimise(tools: &Tools, level: &str, wasm: &Path, out: &Path) -> Result<()> {
         return Ok(());
     }
     let mut optimise = Command::new(&tools.node.wasm_opt);
-    // The names of functions, which the cutting left in, are for debugging.
-    optimise.args([level, "--strip-debug"]).args(FEATURES).arg(wasm).arg("-o").arg(out);
+    // Twice, since the first leaves something for the second. The names of functions, which the cutting left in, are for debugging.
+    optimise.args([level, level]).args(STRIPPED).args(FEATURES).arg(wasm).arg("-o").arg(out);
     quiet(&mut optimise).map(drop)
 }
