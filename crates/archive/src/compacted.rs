@@ -112,9 +112,8 @@ impl Reach {
         let by = (by, node.created_at.unwrap_or_default());
         let (checkpoint, last) = there.stands(name, (root, anchor), statements, by, here.last.as_ref());
         here.last = Some(last);
-        for message in node.messages.iter_mut().filter(is_summary) {
-            message.include_in_context = false;
-        }
+        node.messages
+            .change(|all| all.iter_mut().filter(is_summary).for_each(|message| message.include_in_context = false));
         checkpoint
     }
 

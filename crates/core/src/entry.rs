@@ -4,6 +4,9 @@
 mod quick;
 mod read;
 
+use std::ops::Range;
+use std::sync::Arc;
+
 use serde::de::Error;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -11,7 +14,7 @@ use serde_json::{Map, Value};
 use crate::checkpoint::{Checkpoint, Strategy};
 use crate::json::within;
 use crate::message::DEEPEST;
-use crate::{Message, MessageId, Node, TranscriptId};
+use crate::{Message, MessageId, Messages, Node, TranscriptId};
 
 /// One thing that happened to a transcript.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -107,17 +110,26 @@ impl Entry {
     /// # Errors
     /// It is no UTF-8, no JSON, or no entry.
     pub fn parse(line: &[u8]) -> Result<Self, serde_json::Error> {
-        Self::parse_after(line, None)
+        let line = std::str::from_utf8(line).map_err(Error::custom)?;
+        Self::parse_in(&Arc::new(line.to_owned()), 0..line.len(), None)
     }
 
-    /// [`Entry::parse`] of the line after that of the node `last`. Where it is the parent of this one, they share its id.
+    /// [`Entry::parse`] of the line at `place` in a page. The messages of a node stay text there until somebody looks at them. `last` is the
+    /// node of the line before: where it is the parent of this one, they share its id.
     ///
     /// # Errors
-    /// Those of [`Entry::parse`].
-    pub fn parse_after(line: &[u8], last: Option<&MessageId>) -> Result<Self, serde_json::Error> {
-        let line = std::str::from_utf8(line).map_err(Error::custom)?;
+    /// Those of [`Entry::parse`], and where `place` is no part of the page.
+    pub fn parse_in(
+        page: &Arc<String>,
+        place: Range<usize>,
+        last: Option<&MessageId>,
+    ) -> Result<Self, serde_json::Error> {
+        let line = page.get(place.clone()).ok_or_else(|| Error::custom("there is no such line"))?;
         match quick::node(line, last) {
-            Some(node) => Ok(Self::Node(node)),
+            Some((mut node, messages, counts)) => {
+                node.messages = Messages::later(page, place.start + messages.start..place.start + messages.end, counts);
+                Ok(Self::Node(node))
+            }
             None => serde_json::from_str(line),
         }
     }

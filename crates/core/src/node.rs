@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize, Serializer};
 
-use crate::{Message, MessageId};
+use crate::{Message, MessageId, Messages};
 
 /// The label of a node whose parent could not be read from a damaged file: it hangs where it was put.
 pub const SALVAGED: &str = "salvaged";
@@ -127,7 +127,7 @@ pub struct Node {
     #[serde(default, skip_serializing_if = "is_zero")]
     pub turn: u32,
     /// What this step adds, in order. May be empty.
-    pub messages: Vec<Message>,
+    pub messages: Messages,
     /// Whether it can still grow.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub sealed: bool,
@@ -140,7 +140,7 @@ fn is_zero(turn: &u32) -> bool {
 
 impl Node {
     /// A sealed node without origin or labels.
-    pub fn new(id: MessageId, parent: Option<MessageId>, messages: Vec<Message>) -> Self {
+    pub fn new(id: MessageId, parent: Option<MessageId>, messages: impl Into<Messages>) -> Self {
         Self {
             id,
             parent,
@@ -148,14 +148,14 @@ impl Node {
             origin: Origin::default(),
             labels: Labels::default(),
             turn: 0,
-            messages,
+            messages: messages.into(),
             sealed: true,
         }
     }
 
     /// The messages that count towards [depth](crate::depth): user and assistant.
     pub fn counted(&self) -> u32 {
-        self.messages.iter().filter(|message| message.role.counts()).count() as u32
+        self.messages.counts().deep
     }
 
     /// Whether a whole copy of the file that it came from has more to say: a message of it could not be read, or its parent.
@@ -165,7 +165,7 @@ impl Node {
 
     /// The user messages, each of which opens a turn.
     pub fn opened_turns(&self) -> u32 {
-        self.messages.iter().filter(|message| message.role == crate::Role::User).count() as u32
+        self.messages.counts().user
     }
 }
 

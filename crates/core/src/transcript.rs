@@ -18,7 +18,7 @@ use crate::node::MOST_TURNS;
 use crate::sort;
 use crate::{Message, MessageId, Node, Role, TranscriptId};
 
-pub use chain::{ChainError, assemble, assemble_lenient};
+pub use chain::{ChainError, Part, assemble, assemble_lenient};
 
 /// Why an entry cannot happen to a transcript.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -605,7 +605,7 @@ impl Transcript {
         self.messages += node.messages.len() as u32;
         self.bytes += node_bytes(&node);
         self.by_id.insert(node.id.clone(), at);
-        if self.first_said.is_none() && node.messages.iter().any(is_said) {
+        if self.first_said.is_none() && node.opened_turns() > 0 && node.messages.iter().any(is_said) {
             self.first_said = Some(at);
         }
         let (level, messages_above, jump) = self.above(parent, at);
@@ -623,7 +623,7 @@ impl Transcript {
         if messages.iter().any(is_said) {
             self.first_said = Some(self.first_said.map_or(*at, |first| first.min(*at)));
         }
-        placed.node.messages.extend(messages);
+        placed.node.messages.change(|all| all.extend(messages));
         if turn > 0 {
             if placed.node.turn == 0 {
                 placed.node.turn = turn;
@@ -917,7 +917,11 @@ fn last_turn(first: u32, opened: u32) -> u32 {
 }
 
 fn node_bytes(node: &Node) -> usize {
-    256 + node.messages.iter().map(message_bytes).sum::<usize>()
+    256 + match node.messages.unread() {
+        // As many as they will take.
+        Some(text) => text + node.messages.len() * size_of::<Message>(),
+        None => node.messages.iter().map(message_bytes).sum(),
+    }
 }
 
 fn alias_bytes(id: &MessageId) -> usize {

@@ -101,7 +101,7 @@ fn chain(tree: &Transcript, leaf: &MessageId, messages: usize) -> Result<Vec<Ent
     for at in &placed {
         let mut node = at.node.clone();
         if node.id == *leaf {
-            node.messages.truncate(messages);
+            node.messages.change(|all| all.truncate(messages));
         }
         entries.push(Entry::Node(Box::new(node)));
     }

@@ -3,7 +3,8 @@
 //! any message.
 
 use threadkeep_core::checkpoint::Strategy;
-use threadkeep_core::{Entry, Message, MessageId, Node, Role, Transcript, TranscriptId};
+use threadkeep_core::transcript::Part;
+use threadkeep_core::{Entry, Message, MessageId, Messages, Node, Transcript, TranscriptId};
 use threadkeep_store::{Store, StoreError};
 
 use crate::draft::settle_draft;
@@ -155,22 +156,27 @@ impl<S: Store> Keep<S> {
         messages: Vec<Message>,
         start: &Start,
     ) -> Result<Vec<NodeInfo>, KeepError> {
-        let appended = self.append_brief(name, &messages, start).await?;
+        let appended = self.append_brief(name, Messages::each(messages.clone()), start).await?;
         Ok(appended.nodes(messages))
     }
 
-    /// Appends messages as [`Keep::append_from`] does, and answers without repeating them.
+    /// Appends messages as [`Keep::append_from`] does, each of `messages` as a node, and answers without repeating them.
     ///
     /// # Errors
     /// As [`Keep::append_from`].
-    pub async fn append_brief(&self, name: &str, messages: &[Message], start: &Start) -> Result<Appended, KeepError> {
+    pub async fn append_brief(
+        &self,
+        name: &str,
+        messages: Vec<Messages>,
+        start: &Start,
+    ) -> Result<Appended, KeepError> {
         check_name(name)?;
         let _writing = self.appending(name).await;
         if messages.is_empty() {
             return Ok(Appended::default());
         }
         let (now, names) = (self.now(), self.randoms(messages.len()));
-        let (transcript, appended) = self.append_at(name, start, messages, &names, now).await?;
+        let (transcript, appended) = self.append_at(name, start, &messages, &names, now).await?;
         self.changed(&transcript, appended.ids.clone());
         self.emit(&Event::Head { name: name.to_owned(), node: appended.ids.last().cloned() });
         Ok(appended)
@@ -182,7 +188,7 @@ impl<S: Store> Keep<S> {
         &self,
         name: &str,
         start: &Start,
-        messages: &[Message],
+        messages: &[Messages],
         names: &[u64],
         now: i64,
     ) -> Result<(TranscriptId, Appended), KeepError> {
@@ -218,7 +224,7 @@ impl<S: Store> Keep<S> {
     async fn begin_head(
         &self,
         name: &str,
-        messages: &[Message],
+        messages: &[Messages],
         names: &[u64],
         now: i64,
     ) -> Result<Option<(TranscriptId, Appended)>, KeepError> {
@@ -248,11 +254,13 @@ impl<S: Store> Keep<S> {
     /// # Errors
     /// The store's. A head that does not exist has no messages.
     pub async fn get_range(&self, name: &str, start: u32, end: u32) -> Result<Vec<Message>, KeepError> {
-        self.look_at_range(name, start, end, |messages| messages.iter().map(|message| (*message).clone()).collect())
-            .await
+        self.look_at_range(name, start, end, |parts| {
+            parts.into_iter().flat_map(|(messages, part)| &messages[part]).cloned().collect()
+        })
+        .await
     }
 
-    /// What `look` makes of the messages `start..end` at a head, which it sees without copying them; `end` is out.
+    /// What `look` makes of the messages `start..end` at a head, which it sees node by node without copying them; `end` is out.
     ///
     /// # Errors
     /// The store's. A head that does not exist has no messages.
@@ -261,13 +269,10 @@ impl<S: Store> Keep<S> {
         name: &str,
         start: u32,
         end: u32,
-        look: impl Fn(&[&Message]) -> T,
+        look: impl Fn(Vec<Part<'_>>) -> T,
     ) -> Result<T, KeepError> {
-        let range = self.at_head(name, |tree, node| {
-            let messages = tree.message_range(node, start as usize, end as usize)?;
-            Ok(look(&messages))
-        });
-        Ok(range.await?.unwrap_or_else(|| look(&[])))
+        let range = self.at_head(name, |tree, node| Ok(look(tree.messages_of(node, start as usize, end as usize)?)));
+        Ok(range.await?.unwrap_or_else(|| look(Vec::new())))
     }
 
     /// How many messages there are at a head; zero where there is no such head.
@@ -351,7 +356,7 @@ fn append_entries(
     name: &str,
     head: &MessageId,
     settled: Option<Entry>,
-    messages: &[Message],
+    messages: &[Messages],
     names: &[u64],
     now: i64,
 ) -> (Vec<Entry>, Appended) {
@@ -372,9 +377,9 @@ fn append_entries(
     };
     for ((message, name), seq) in messages.iter().zip(names).zip(first_seq..) {
         let id = MessageId::mint(tree.id(), *name);
-        let mut node = Node::new(id.clone(), Some(parent), vec![message.clone()]);
+        let mut node = Node::new(id.clone(), Some(parent), message.clone());
         node.created_at = Some(now);
-        if message.role == Role::User {
+        if node.opened_turns() > 0 {
             (node.turn, turn) = (next_turn, next_turn);
             next_turn = next_turn.saturating_add(1);
         }

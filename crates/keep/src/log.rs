@@ -7,6 +7,9 @@
 //! marker on. An append is conditional on that marker too. So a writer whose picture is older than the last merge gets a conflict.
 
 use std::collections::HashSet;
+use std::ops::Range;
+use std::string::FromUtf8Error;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use futures_util::future::join;
@@ -158,7 +161,7 @@ impl Log {
         take_drafts(&mut drafts, &mut log.tree);
         for (key, lines) in pages {
             match (lines, keys::page_seq(&key)) {
-                (Ok(lines), Some(seq)) => log.read_page(seq, &lines),
+                (Ok(lines), Some(seq)) => log.read_page(seq, lines),
                 (Err(why), Some(seq)) => log.tree.skip(seq, format_args!("{key:?}: {why}")),
                 (_, None) => {}
             }
@@ -189,7 +192,7 @@ impl Log {
         take_drafts(&mut pages, &mut self.tree);
         self.rewritten = false;
         if pages.len() > 1 || self.grew(&pages[0].1) {
-            self.read(&pages);
+            self.read(pages);
         }
         // A deletion rewrote pages that are remembered here for merging.
         Ok(!self.rewritten && self.tree.damage().is_empty())
@@ -207,22 +210,30 @@ impl Log {
     }
 
     /// Applies the entries of `pages` that are new, and remembers the tail.
-    fn read(&mut self, pages: &[Stored]) {
+    fn read(&mut self, pages: Vec<Stored>) {
         for (key, lines) in pages {
-            if let Some(seq) = keys::page_seq(key) {
+            if let Some(seq) = keys::page_seq(&key) {
                 self.read_page(seq, lines);
             }
         }
     }
 
     /// Applies the entries of the page that begins with the entry `seq`.
-    fn read_page(&mut self, seq: u64, lines: &[u8]) {
-        let mut count = 0;
-        for (at, line) in numbered(lines, seq) {
+    fn read_page(&mut self, seq: u64, lines: Vec<u8>) {
+        let page = String::from_utf8(lines).map(Arc::new);
+        let lines = page.as_ref().map_or_else(FromUtf8Error::as_bytes, |page| page.as_bytes());
+        let (mut count, mut next) = (0, seq);
+        for place in places_of(lines) {
+            let (at, line) = (next, &lines[place.clone()]);
+            next = next.saturating_add(span(line));
             count += 1;
             if at >= self.tree.next_seq() {
                 let last = self.tree.nodes().next_back().map(|placed| &placed.node.id);
-                match Entry::parse_after(line, last) {
+                let entry = match &page {
+                    Ok(page) => Entry::parse_in(page, place, last),
+                    Err(_) => Entry::parse(line),
+                };
+                match entry {
                     Ok(entry) => {
                         self.rewritten |= matches!(entry, Entry::Removed { .. });
                         self.tree.replay(at, entry);
@@ -319,7 +330,7 @@ impl Log {
         if restored || !self.tree.prune(gone) {
             let (digest, merges) = (std::mem::take(&mut self.digest), self.merges);
             self = Self { digest, merges, ..Self::new(self.tree.id().clone(), self.generation.clone()) };
-            self.read(pages);
+            self.read(pages.to_vec());
         }
         self.reading = READINGS.fetch_add(1, Ordering::Relaxed);
         self.last_page = last;
@@ -485,7 +496,12 @@ fn span(line: &[u8]) -> u64 {
 
 /// The lines of a page.
 pub(crate) fn lines_of(page: &[u8]) -> impl Iterator<Item = &[u8]> {
+    places_of(page).map(|place| &page[place])
+}
+
+/// Where in a page its lines are.
+fn places_of(page: &[u8]) -> impl Iterator<Item = Range<usize>> {
     let ends = memchr_iter(b'\n', page).chain([page.len()]);
     let mut start = 0;
-    ends.map(move |end| &page[std::mem::replace(&mut start, end + 1)..end]).filter(|line| !line.is_empty())
+    ends.map(move |end| std::mem::replace(&mut start, end + 1)..end).filter(|place| !place.is_empty())
 }

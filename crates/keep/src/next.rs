@@ -42,7 +42,7 @@ impl<S: Store> Keep<S> {
             None => {
                 let root = self.mint_root();
                 let id = MessageId::mint(&root, self.random());
-                let system = coming.system.iter().map(|text| Message::system(text.as_str())).collect();
+                let system: Vec<_> = coming.system.iter().map(|text| Message::system(text.as_str())).collect();
                 let first = Entry::Node(Box::new(Node::new(root.clone(), None, system)));
                 let node = coming.node(id.clone(), Some(root.clone()), 1);
                 (Log::new(root, String::new()).imagine(vec![first, node])?, id)

@@ -210,7 +210,7 @@ impl<S: Store> Keep<S> {
         mut extra: Commit,
         head: Option<&Moving>,
     ) -> Result<(), KeepError> {
-        let system = system.into_iter().map(Message::system).collect();
+        let system: Vec<_> = system.into_iter().map(Message::system).collect();
         let root = Node { created_at: Some(self.now()), ..Node::new(transcript.clone(), None, system) };
         let id = node.id.clone();
         let turn = node.opened_turns().min(1);

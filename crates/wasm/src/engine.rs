@@ -1,13 +1,15 @@
 //! The one class: a handle on an open [`Keep`]. Every method returns a promise at once; calls may overlap.
 
 use std::ops::ControlFlow;
+use std::sync::Arc;
 
 use js_sys::{Array, Function, Promise, Uint8Array};
 use serde_json::json;
 use threadkeep::{Keep, Options};
 use threadkeep_archive::Format;
 use threadkeep_archive::write::Target;
-use threadkeep_core::{Message, MessageId};
+use threadkeep_core::transcript::Part;
+use threadkeep_core::{MessageId, Messages};
 use threadkeep_parts::part;
 use threadkeep_store::foreign::{commit_from, records, scan_from};
 use wasm_bindgen::prelude::*;
@@ -95,14 +97,17 @@ impl Engine {
     pub fn append(&self, params: Vec<u8>) -> Promise {
         let keep = self.keep.clone();
         promise(async move {
-            let params = text(params)?;
+            let params = Arc::new(text(params)?);
+            // Texts are copied to the log as they came.
+            let (rest, quick) = beside_messages(&params).unzip();
+            let rest = rest.as_deref().unwrap_or(&params);
             let Request::Append { head, messages, after, expect } =
-                Request::read("append", &params).map_err(bad_request)?
+                Request::read("append", rest).map_err(bad_request)?
             else {
                 return Err(own_error("internal", "append was read as another method", json!({})));
             };
-            drop(params);
-            let appended = keep.append_brief(&head, &messages, &Start { after, expect }).await;
+            let each = quick.unwrap_or_else(|| Messages::each(messages));
+            let appended = keep.append_brief(&head, each, &Start { after, expect }).await;
             to_json(&appended.map_err(|error| keep_error(&error))?)
         })
     }
@@ -266,6 +271,12 @@ part! {
     }
 }
 
+/// The parameters of an append without its messages, and these, if all are as most are.
+fn beside_messages(params: &Arc<String>) -> Option<(String, Vec<Messages>)> {
+    let (each, place) = Messages::each_in(params)?;
+    Some(([params.get(..place.start)?, params.get(place.end..)?].concat(), each))
+}
+
 /// The JSON text of parameters.
 fn text(params: Vec<u8>) -> Result<String, JsValue> {
     String::from_utf8(params).map_err(|error| own_error("bad-request", error.to_string(), json!({})))
@@ -292,19 +303,29 @@ async fn answer(keep: Keep<AnyStore>, method: &str, params: String) -> Result<Js
 const PIECE: usize = 48 << 10;
 
 /// Messages as a list of texts. Each is the JSON of some of them, in order.
-fn pieces(messages: &[&Message]) -> Result<JsValue, JsValue> {
+fn pieces(parts: Vec<Part<'_>>) -> Result<JsValue, JsValue> {
     let pieces = Array::new();
     let mut text = String::with_capacity(PIECE + PIECE / 4);
-    for (index, message) in messages.iter().enumerate() {
+    for (messages, part) in parts {
+        if part.is_empty() {
+            continue;
+        }
         text.push(if text.is_empty() { '[' } else { ',' });
-        message.write(&mut text).map_err(|error| unwritten(&error))?;
-        if text.len() >= PIECE || index + 1 == messages.len() {
-            text.push(']');
-            pieces.push(&JsValue::from_str(&text));
-            text.clear();
+        messages.write(part, &mut text).map_err(|error| unwritten(&error))?;
+        if text.len() >= PIECE {
+            hand_over(&mut text, &pieces);
         }
     }
+    if !text.is_empty() {
+        hand_over(&mut text, &pieces);
+    }
     Ok(pieces.into())
+}
+
+fn hand_over(text: &mut String, pieces: &Array) {
+    text.push(']');
+    pieces.push(&JsValue::from_str(text));
+    text.clear();
 }
 
 fn read_format(name: &str) -> Result<Format, JsValue> {

@@ -208,7 +208,7 @@ proptest! {
     ) {
         let tree = grow(&bytes, &steps);
         let all: Vec<Message> = transcript(&mut Choices::new(&bytes));
-        let stored: Vec<Message> = tree.nodes().flat_map(|placed| placed.node.messages.clone()).collect();
+        let stored: Vec<Message> = tree.nodes().flat_map(|placed| placed.node.messages.to_vec()).collect();
         prop_assert_eq!(stored, all);
         prop_assert!(tree.damage().is_empty());
         let leaves: Vec<_> = tree.nodes().filter(|placed| placed.is_leaf()).map(|placed| placed.node.id.clone()).collect();

@@ -5,22 +5,29 @@
 //! spaces, numbers below zero, escapes of four digits. So the derived reader decides about each line that is unusual or damaged, and its
 //! errors stay the same.
 
-use crate::json::escaped;
-use crate::{Message, MessageId, Node, Role};
+use std::ops::Range;
 
-/// The node of a line, whose parent is mostly `last`; `None` where the derived reader must read the line.
-pub(super) fn node(line: &str, last: Option<&MessageId>) -> Option<Box<Node>> {
+use crate::messages::line::{Counts, Line};
+use crate::{MessageId, Messages, Node};
+
+/// The node of a line without its messages, and where in the line they are. Its parent is mostly `last`. `None` where the derived reader must
+/// read the line.
+pub(super) fn node(line: &str, last: Option<&MessageId>) -> Option<(Box<Node>, Range<usize>, Counts)> {
+    let whole = line.len();
     let mut line = Line(line);
     line.skip("{\"node\":{\"id\":\"")?;
-    let mut node = Box::new(Node::new(line.id(None)?, None, Vec::new()));
-    line.fill(&mut node, last).map(|()| node)
+    let mut node = Box::new(Node::new(line.id(None)?, None, Messages::default()));
+    line.fill(&mut node, last)?;
+    let start = whole - line.0.len();
+    let counts = line.pass()?;
+    let end = whole - line.0.len();
+    line.skip("]")?;
+    node.sealed = line.has(",\"sealed\":true");
+    (line.0 == "}}").then_some((node, start..end, counts))
 }
 
-/// What is left of a line.
-struct Line<'a>(&'a str);
-
-impl<'a> Line<'a> {
-    /// Reads what follows the id of a node.
+impl Line<'_> {
+    /// Reads what stands between the id of a node and its messages.
     fn fill(&mut self, node: &mut Node, last: Option<&MessageId>) -> Option<()> {
         if self.has(",\"parent\":\"") {
             node.parent = Some(self.id(last)?);
@@ -31,44 +38,7 @@ impl<'a> Line<'a> {
         if self.has(",\"turn\":") {
             node.turn = self.number()?.try_into().ok()?;
         }
-        self.skip(",\"messages\":[")?;
-        if !self.has("]") {
-            // Most nodes have one, for which a list would make room for four.
-            node.messages.reserve_exact(1);
-            loop {
-                self.skip("{\"role\":\"")?;
-                let role = self.plain()?;
-                self.skip(",\"content\":\"")?;
-                let text = self.text()?;
-                node.messages.push(Message::new(Role::from(role), text));
-                self.skip("}")?;
-                if self.has("]") {
-                    break;
-                }
-                self.skip(",")?;
-            }
-        }
-        node.sealed = self.has(",\"sealed\":true");
-        (self.0 == "}}").then_some(())
-    }
-
-    /// Whether `text` comes next, which is passed over then. A call each time, for a smaller module.
-    #[inline(never)]
-    fn has(&mut self, text: &str) -> bool {
-        let rest = self.0.strip_prefix(text);
-        self.0 = rest.unwrap_or(self.0);
-        rest.is_some()
-    }
-
-    fn skip(&mut self, text: &str) -> Option<()> {
-        self.has(text).then_some(())
-    }
-
-    /// The rest of a string that was opened, up to the first byte that may not stand in it as it is.
-    fn stretch(&mut self) -> Option<&'a str> {
-        let (before, after) = self.0.split_at(escaped(self.0.as_bytes())?);
-        self.0 = after;
-        Some(before)
+        self.skip(",\"messages\":[")
     }
 
     /// An id. If it is `known`, it is neither copied nor kept twice.
@@ -78,38 +48,6 @@ impl<'a> Line<'a> {
         match known {
             Some(known) if known.as_str() == text => Some(known.clone()),
             _ => MessageId::new(text).ok(),
-        }
-    }
-
-    /// A string in which nothing is escaped.
-    #[inline(never)]
-    fn plain(&mut self) -> Option<&'a str> {
-        let text = self.stretch()?;
-        self.skip("\"")?;
-        Some(text)
-    }
-
-    /// A string.
-    #[inline(never)]
-    fn text(&mut self) -> Option<String> {
-        let mut text = String::new();
-        loop {
-            text.push_str(self.stretch()?);
-            if self.has("\"") {
-                text.shrink_to_fit();
-                return Some(text);
-            }
-            // A control character is neither of the two.
-            self.skip("\\")?;
-            let mut rest = self.0.chars();
-            text.push(match rest.next()? {
-                'n' => '\n',
-                't' => '\t',
-                'r' => '\r',
-                same @ ('"' | '\\') => same,
-                _ => return None,
-            });
-            self.0 = rest.as_str();
         }
     }
 
@@ -125,10 +63,12 @@ impl<'a> Line<'a> {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+
     use proptest::prelude::*;
 
     use super::*;
-    use crate::Entry;
+    use crate::{Entry, Message, Role};
 
     fn id(text: &str) -> MessageId {
         MessageId::new(text).unwrap()
@@ -145,6 +85,15 @@ mod tests {
         line
     }
 
+    /// The node of a line, which is a page by itself.
+    fn quickly(line: &str, last: Option<&MessageId>) -> Option<Node> {
+        super::node(line, last)?;
+        match Entry::parse_in(&Arc::new(line.to_owned()), 0..line.len(), last) {
+            Ok(Entry::Node(node)) => Some(*node),
+            other => panic!("{other:?}"),
+        }
+    }
+
     #[test]
     fn nodes_as_appends_write_them_are_read_quickly() {
         let long = "x\u{e9}\u{1f600} ".repeat(40);
@@ -155,11 +104,11 @@ mod tests {
                 Node { parent: None, ..whole.clone() },
                 Node { created_at: None, ..whole.clone() },
                 Node { turn: 0, sealed: false, ..whole.clone() },
-                Node { messages: Vec::new(), ..whole.clone() },
-                Node { messages: two, ..whole.clone() },
+                Node { messages: Messages::default(), ..whole.clone() },
+                Node { messages: two.into(), ..whole.clone() },
                 whole,
             ] {
-                assert_eq!(super::node(&line(&node), None), Some(Box::new(node)));
+                assert_eq!(quickly(&line(&node), None), Some(node));
             }
         }
     }
@@ -184,19 +133,56 @@ mod tests {
             ("\"sealed\":true}", "\"sealed\":true} "),
         ] {
             let unusual = usual.replace(part, instead);
-            assert!(unusual != usual && super::node(&unusual, None).is_none(), "{unusual}");
+            assert!(unusual != usual && quickly(&unusual, None).is_none(), "{unusual}");
         }
     }
 
     #[test]
     fn a_node_shares_the_id_of_the_one_before_it() {
         let last = id("a");
-        let Ok(Entry::Node(node)) = Entry::parse_after(line(&appended("hi")).as_bytes(), Some(&last)) else {
-            panic!("it is not read")
-        };
+        let node = quickly(&line(&appended("hi")), Some(&last)).unwrap();
         assert_eq!(node.parent.unwrap().as_str().as_ptr(), last.as_str().as_ptr());
-        let other = Entry::parse_after(line(&appended("hi")).as_bytes(), Some(&id("c"))).unwrap();
-        assert_eq!(other, Entry::Node(Box::new(appended("hi"))));
+        assert_eq!(quickly(&line(&appended("hi")), Some(&id("c"))), Some(appended("hi")));
+    }
+
+    #[test]
+    fn messages_of_a_list_stay_text_each_by_itself() {
+        let said =
+            [Message::user("a \"word\"\n"), Message::assistant(""), Message::new(Role::Other("b".to_owned()), "é")];
+        let json = serde_json::to_string(&said).unwrap();
+        let page = Arc::new(format!("{{\"head\":\"a \\\"b\\\"\",\"messages\":{json},\"after\":1}}"));
+        let (each, place) = Messages::each_in(&page).unwrap();
+        assert_eq!(
+            [&page[..place.start], &page[place.end..]].concat(),
+            r#"{"head":"a \"b\"","messages":[],"after":1}"#
+        );
+        assert!(each.iter().all(|one| one.unread().is_some()));
+        let nodes = each.iter().map(|one| line(&Node::new(id("b"), None, one.clone())));
+        assert!(nodes.eq(said.iter().map(|one| line(&Node::new(id("b"), None, vec![one.clone()])))));
+        assert_eq!(each.iter().map(|one| one[0].clone()).collect::<Vec<_>>(), said);
+        assert!(each.iter().all(|one| one.unread().is_none()));
+        for list in
+            ["[]", "[{}]", r#"[{"role":"user","content":"\u0000"}]"#, r#"[{"role":"user","content":"a","name":"b"}]"#]
+        {
+            let page = Arc::new(format!("{{\"head\":\"a\",\"messages\":{list}}}"));
+            assert!(Messages::each_in(&page).is_none(), "{list}");
+        }
+    }
+
+    #[test]
+    fn a_part_of_unread_messages_is_written_and_changed_as_one_of_read_ones() {
+        let said = vec![Message::user("a"), Message::assistant("b\n"), Message::user("c")];
+        let node = Node { messages: said.clone().into(), ..appended("") };
+        let unread = || quickly(&line(&node), None).unwrap().messages;
+        for part in [0..0, 0..2, 1..3, 0..3] {
+            let [mut a, mut b] = [String::new(), String::new()];
+            unread().write(part.clone(), &mut a).unwrap();
+            node.messages.write(part, &mut b).unwrap();
+            assert_eq!(a, b);
+        }
+        let mut changed = unread();
+        changed.change(|all| all.truncate(1));
+        assert_eq!((changed.len(), changed.into_vec()), (1, said[..1].to_vec()));
     }
 
     proptest! {
@@ -212,8 +198,17 @@ mod tests {
             let end = changed.len().min(at + cut);
             changed.splice(at..end, put.chars());
             let changed: String = changed.into_iter().collect();
-            if let Some(node) = super::node(&changed, None) {
-                prop_assert_eq!(serde_json::from_str::<Entry>(&changed).unwrap(), Entry::Node(node));
+            if let Some(node) = quickly(&changed, None) {
+                // As long as nobody has looked at its messages.
+                let counts = (node.messages.len(), node.counted(), node.opened_turns());
+                let mut text = String::new();
+                node.messages.write(0..counts.0, &mut text).unwrap();
+                let unread = line(&node);
+                let Ok(Entry::Node(derived)) = serde_json::from_str(&changed) else { panic!("no node: {changed}") };
+                prop_assert_eq!(counts, (derived.messages.len(), derived.counted(), derived.opened_turns()));
+                prop_assert_eq!(format!("[{text}]"), serde_json::to_string(&derived.messages).unwrap());
+                prop_assert_eq!(unread, line(&derived));
+                prop_assert_eq!(&*derived, &node);
             }
         }
     }

@@ -2,9 +2,10 @@
 //! walking all of it.
 
 use std::collections::HashSet;
+use std::ops::Range;
 
 use super::{Placed, Transcript};
-use crate::{Message, MessageId};
+use crate::{Message, MessageId, Messages};
 
 /// Why a chain cannot be assembled. Both name the place.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -62,6 +63,9 @@ pub fn assemble_lenient<'a, N>(
     chain.reverse();
     (chain, broken)
 }
+
+/// Messages of a node, and the places of those that are meant.
+pub type Part<'a> = (&'a Messages, Range<usize>);
 
 impl Transcript {
     /// The parent of a node of this tree; `None` for the root.
@@ -157,14 +161,26 @@ impl Transcript {
     /// # Errors
     /// Those of [`Transcript::chain`].
     pub fn message_range(&self, leaf: &MessageId, start: usize, end: usize) -> Result<Vec<&Message>, ChainError> {
+        let parts = self.messages_of(leaf, start, end)?;
+        Ok(parts.into_iter().flat_map(|(messages, part)| &messages[part]).collect())
+    }
+
+    /// [`Transcript::message_range`] node by node: all messages of each, and the part that is meant.
+    ///
+    /// # Errors
+    /// Those of [`Transcript::chain`].
+    pub fn messages_of(&self, leaf: &MessageId, start: usize, end: usize) -> Result<Vec<Part<'_>>, ChainError> {
         let leaf = self.whole(leaf)?;
         let last = self.climb(leaf, |placed| (placed.messages_above as usize) < end);
         let first = self.climb(leaf, |placed| placed.messages_above as usize <= start);
         let (Some(last), Some(first)) = (last, first) else { return Ok(Vec::new()) };
         let nodes = self.levels(last, first.level as usize, usize::MAX);
-        let all = nodes.into_iter().flat_map(|placed| &placed.node.messages);
-        let above = first.messages_above as usize;
-        Ok(all.skip(start.saturating_sub(above)).take(end.saturating_sub(start)).collect())
+        let part = |placed: &'_ Placed| {
+            let (above, through) = (placed.messages_above as usize, placed.messages_through() as usize);
+            let from = start.clamp(above, through);
+            from - above..end.clamp(from, through) - above
+        };
+        Ok(nodes.into_iter().map(|placed| (&placed.node.messages, part(placed))).collect())
     }
 
     /// The last node from the root to `leaf` at whose end at most `count` messages have passed.

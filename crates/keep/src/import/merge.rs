@@ -119,7 +119,7 @@ impl Difference {
                 }
                 Some(known) if !known.node.sealed && known.is_leaf() && !node.is_salvaged() => {
                     let have = known.node.messages.len();
-                    if node.messages.len() > have && node.messages[..have] == known.node.messages {
+                    if node.messages.len() > have && node.messages[..have] == known.node.messages[..] {
                         let messages = node.messages[have..].to_vec();
                         let opened = messages.iter().filter(|message| message.role == Role::User).count() as u32;
                         let first = if opened > 0 { turn } else { 0 };
