@@ -294,9 +294,14 @@ pub enum MessageError {
 impl Message {
     /// A message of `role` that says `content`.
     pub fn new(role: Role, content: impl Into<Content>) -> Self {
+        Self::saying(role, content.into())
+    }
+
+    #[inline(never)]
+    fn saying(role: Role, content: Content) -> Self {
         Self {
             role,
-            content: content.into(),
+            content,
             name: None,
             reasoning: None,
             tool_calls: Vec::new(),

@@ -109,7 +109,8 @@ fn optional_fields_of_a_raw_trace_appear_if_they_apply_and_all_are_kept() {
     let has =
         |trace: &serde_json::Value| optional.into_iter().filter(|name| trace.get(name).is_some()).collect::<Vec<_>>();
     let tagged = Message { tags: vec!["processed".to_owned()], ..Message::user("x") };
-    let nodes = chain([vec![tagged], conversation().into_iter().flat_map(|node| node.messages.into_vec()).collect()].concat());
+    let nodes =
+        chain([vec![tagged], conversation().into_iter().flat_map(|node| node.messages.into_vec()).collect()].concat());
     let made: Vec<_> = traces(&steps(&nodes)).iter().map(|trace| serde_json::to_value(trace).unwrap()).collect();
     assert_eq!(has(&made[0]), ["correlation_id", "tags"]);
     assert_eq!(has(&made[1]), ["correlation_id"]);
