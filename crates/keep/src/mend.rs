@@ -27,7 +27,7 @@ impl<S: Store> Keep<S> {
             if end.is_some() {
                 let here = log.tree.heads().iter().filter(|(_, node)| *node == leaf);
                 heads.extend(here.map(|(name, _)| name.clone()));
-                heads.sort_unstable();
+                threadkeep_core::sort::sort(&mut heads);
                 entries.extend(heads.iter().map(|name| Entry::Head { name: name.clone(), node: end.clone() }));
             }
             Ok(Write::new(entries, (end, heads)))

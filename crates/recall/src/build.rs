@@ -4,6 +4,7 @@ use crate::language::Guess;
 use crate::segment::{Doc, Owner, Segment, Writer};
 use crate::table::Table;
 use crate::words::words;
+use threadkeep_core::sort;
 
 /// A document to be indexed.
 #[derive(Debug, Clone, Copy)]
@@ -97,7 +98,7 @@ impl Builder {
             hits.push((term_of[at], number, *position));
         }
         let mut names = new.names.to_vec();
-        names.sort_unstable();
+        sort::sort(&mut names);
         names.dedup();
         for name in names {
             let mut text = String::from(NAME);
@@ -134,7 +135,7 @@ impl Builder {
     /// The segment of all documents.
     pub fn finish(self) -> Segment {
         let mut terms: Vec<u32> = (0..self.terms.len() as u32).collect();
-        terms.sort_unstable_by(|a, b| self.terms.text(*a).cmp(self.terms.text(*b)));
+        sort::sort_by(&mut terms, |a, b| self.terms.text(*a).cmp(self.terms.text(*b)));
         // Sorted by counting: where the hits of a term end, then each hit to its place.
         let mut ends = vec![0usize; self.terms.len()];
         self.hits.iter().for_each(|hit| ends[hit.0 as usize] += 1);

@@ -4,6 +4,7 @@ use crate::clause::{Hits, positions};
 use crate::index::Index;
 use crate::query::{Clause, Query};
 use crate::rank::weight;
+use threadkeep_core::sort;
 
 /// Words that are farther apart are not close.
 const FAR: u32 = 5;
@@ -21,7 +22,7 @@ impl Index {
             return;
         }
         let mut numbers: Vec<u32> = best.iter().map(|(_, number)| *number).collect();
-        numbers.sort_unstable();
+        sort::sort(&mut numbers);
         let places: Vec<Hits> = words.iter().map(|at| self.places(query, *at, &numbers)).collect();
         for (at, pair) in words.windows(2).enumerate() {
             let least = weight(self.docs(), all[pair[0]].len().max(all[pair[1]].len()));

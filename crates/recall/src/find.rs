@@ -6,6 +6,7 @@ use crate::index::Index;
 use crate::query::{Clause, Query};
 use crate::segment::{Doc, Segment};
 use crate::why::Why;
+use threadkeep_core::sort;
 
 /// Says of a document, given its owner, whether it is looked at.
 pub type Picks<'a> = dyn Fn(&str, &Doc) -> bool + 'a;
@@ -79,7 +80,7 @@ impl Index {
             best.select_nth_unstable_by(limit - 1, order);
         }
         best.truncate(limit);
-        best.sort_unstable_by(order);
+        sort::sort_by(&mut best, order);
         best
     }
 

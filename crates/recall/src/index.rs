@@ -5,6 +5,7 @@ use std::rc::Rc;
 use crate::context::{Context, NONE};
 use crate::segment::Segment;
 use crate::tuning::Tuning;
+use threadkeep_core::sort;
 
 /// Segments, and what must be known of all of them to rank: how many documents there are, how long they are, which
 /// message comes before which. What it finds does not depend on how documents are spread over segments.
@@ -79,7 +80,7 @@ impl Index {
                 }
             }
         }
-        wanted.sort_unstable();
+        sort::sort(&mut wanted);
         for (segment, base) in self.segments.iter().zip(&self.bases) {
             let of = |owner: &String| {
                 let start = wanted.partition_point(|other| other.0 < owner.as_str());

@@ -9,6 +9,7 @@ use crate::find::{Filter, Found};
 use crate::index::Index;
 use crate::query::Query;
 use crate::segment::{Damaged, Doc};
+use threadkeep_core::sort;
 
 const MAGIC: &[u8] = b"TKV1";
 /// The most numbers of a vector.
@@ -82,7 +83,7 @@ impl Index {
                 known.push((segment.owners()[doc.owner as usize].as_str(), doc.seq, doc.index, number));
             }
         }
-        known.sort_unstable();
+        sort::sort(&mut known);
         let mut numbers = Vec::new();
         for block in blocks {
             for (seq, index) in &block.places {
@@ -197,7 +198,7 @@ pub fn fuse<'a>(words: Vec<Found<'a>>, near: Vec<Found<'a>>, limit: usize) -> Ve
     }
     fused.retain(|found| found.score > 0.0);
     // Stable, so that what came first stays first.
-    fused.sort_by(|a, b| b.score.total_cmp(&a.score));
+    sort::sort_by(&mut fused, |a, b| b.score.total_cmp(&a.score));
     fused.truncate(limit);
     fused
 }

@@ -206,7 +206,8 @@ impl Splitter<'_, '_> {
         if mixed == 1 && count < PARTS {
             borders[count] = mixed_at;
             count += 1;
-            borders[..count].sort_unstable();
+            let place = borders[..count - 1].partition_point(|border| *border < mixed_at);
+            borders[place..count].rotate_right(1);
         }
         if count == 0 || count >= PARTS {
             self.give(start, end, self.position, false);

@@ -2,6 +2,8 @@
 //! order matters. Goes in: text in any language. Comes out: [`terms`], or a [`Said`]. No dictionary: what is here is cut
 //! for short sentences and errs on the side of calling them different.
 
+use threadkeep_core::sort;
+
 /// Words that carry nothing on their own: two sentences that differ in them only say the same.
 const EMPTY: [&str; 20] = [
     "a", "also", "alway", "am", "an", "and", "are", "be", "been", "being", "did", "do", "doe", "is", "it", "of",
@@ -101,7 +103,7 @@ pub fn terms(text: &str) -> Vec<String> {
             terms.push(word.to_owned());
         }
     });
-    terms.sort_unstable();
+    sort::sort(&mut terms);
     terms.dedup();
     terms
 }
@@ -150,7 +152,7 @@ impl Said {
             }
         });
         let mut terms = order.clone();
-        terms.sort_unstable();
+        sort::sort(&mut terms);
         terms.dedup();
         Self { order, terms, denies, compares }
     }
