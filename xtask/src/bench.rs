@@ -83,6 +83,7 @@ const BENCHES: &[Bench] = &[
     node_bench("server", &[Npm], "tests/bench/server.mjs", &[("ROUNDS", "1")]),
     cargo_bench("stable", "threadkeep-context", "stable"),
     cargo_bench("compact", "threadkeep", "compact"),
+    cargo_bench("evidence", "threadkeep", "evidence"),
     cargo_bench("growth", "threadkeep", "growth"),
     node_bench("growth-npm", &[Npm], "tests/bench/growth.mjs", &[("SCALE", "0.02"), ("ROUNDS", "1")]),
     cargo_bench("import", "threadkeep", "bench_import"),
@@ -146,7 +147,7 @@ const MODULE: Module<'static> =
     Module { artefact: "threadkeep_tests", out_name: "threadkeep_tests", level: "-Os", typescript: false };
 
 /// Runs the measurements of those names (all when none is named), prints their rows, and says whether all targets hold. A small run has no
-/// targets. `chats` is the path of conversations with questions that `recall` looks at beside its own.
+/// targets. `chats` is the path of conversations with questions that `recall` and `evidence` look at beside their own.
 ///
 /// # Errors
 /// An unknown name, no such path, or something needed that cannot be built.

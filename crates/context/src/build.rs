@@ -279,6 +279,7 @@ impl Prepared {
             entries: self.groups.entries.clone(),
             fit: Some(fit.clone()),
             history: self.len(),
+            quoted: frame.quoted.clone(),
             ..Parts::default()
         };
         let memory = frame.parts.iter().position(|(_, rule, _)| *rule == rule::MEMORY).unwrap_or(frame.parts.len());

@@ -4,6 +4,7 @@
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value;
 use threadkeep_core::read::{Plain, or_default};
+use threadkeep_core::sort;
 use threadkeep_core::{Message, Role, read_by_name, write_by_name};
 use threadkeep_provider::Provider;
 
@@ -97,6 +98,8 @@ pub struct Frame {
     reply: u32,
     /// The records that the message of the memory quotes, with their tokens.
     records: Vec<(String, u32)>,
+    /// The places of the messages of the history that it quotes, ascending.
+    pub(super) quoted: Vec<usize>,
 }
 
 impl Frame {
@@ -107,7 +110,9 @@ impl Frame {
             tools: tools_cost(&options.tools, provider, counter),
             reply: Overhead::of(provider).reply,
             records: Vec::new(),
+            quoted: options.memory.iter().flat_map(|it| &it.entries).filter_map(|entry| entry.place).collect(),
         };
+        sort::sort(&mut frame.quoted);
         let mut add = |text: &str, rule| {
             if !text.trim().is_empty() {
                 let message = Message::system(text);
@@ -156,6 +161,11 @@ impl Frame {
         lines
     }
 
+    /// The rule of a message that the prompt leaves out: that it is quoted, or else why it is left out.
+    pub fn rule(&self, index: usize, left_out: &'static str) -> &'static str {
+        quoted_or(&self.quoted, index, left_out)
+    }
+
     /// The messages, in the order of the prompt.
     pub fn messages(&self) -> impl Iterator<Item = &Message> {
         self.parts.iter().map(|(message, ..)| message)
@@ -196,6 +206,11 @@ impl Frame {
             *kind += u64::from(cost.total());
         }
     }
+}
+
+/// The rule of a message that is left out, given the places of those that are quoted.
+pub(super) fn quoted_or(quoted: &[usize], index: usize, left_out: &'static str) -> &'static str {
+    if quoted.binary_search(&index).is_ok() { rule::QUOTED } else { left_out }
 }
 
 /// The records of materials with their tokens, which together take at most `most`: a text in pieces may count for more than the whole.

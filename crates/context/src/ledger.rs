@@ -12,6 +12,7 @@ use threadkeep_provider::NoteRule;
 use super::chunked::Chunked;
 use super::facts::NONE;
 use super::fit::Fit;
+use super::frame::quoted_or;
 use super::group::Entry;
 use super::rule;
 
@@ -65,7 +66,7 @@ pub struct Line {
     pub action: Action,
     /// The rule that decided: a short stable word, such as `newest-user` or `over-max-tokens`.
     pub rule: &'static str,
-    /// The episode or fact that the prompt quotes, where the line is about one.
+    /// The episode or fact that the prompt quotes, where the line is about one; for a quoted message, its node.
     pub memory: Option<String>,
     /// What it costs as it is, in tokens; 0 for what the history does not have.
     pub tokens_before: u32,
@@ -113,6 +114,8 @@ pub(super) struct Parts {
     pub inside: Vec<(usize, Line)>,
     /// Lines behind the history's.
     pub tail: Vec<Line>,
+    /// The places of messages that are left out and quoted, ascending.
+    pub quoted: Vec<usize>,
 }
 
 impl Parts {
@@ -125,12 +128,15 @@ impl Parts {
             while let Some((_, line)) = inside.next_if(|(place, _)| *place <= at) {
                 lines.push(line.clone());
             }
-            let mark = match kept.next_if(|(place, _)| *place == at) {
+            let mut mark = match kept.next_if(|(place, _)| *place == at) {
                 Some((_, mark)) => *mark,
                 // What is put into a group that is dropped is neither in the history nor in the prompt.
                 None if entry.injected => continue,
                 None => entry.left_out(self.fit.as_ref()),
             };
+            if !mark.kept {
+                mark.rule = quoted_or(&self.quoted, mark.index, mark.rule);
+            }
             lines.push(Line {
                 node: entry.node.clone(),
                 index: mark.index,

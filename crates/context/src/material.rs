@@ -18,10 +18,12 @@ pub struct Material {
 /// One text of a material.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Entry {
-    /// The episode or fact that it is, if it is one.
+    /// The episode or fact that it is, or the node of the message that it quotes.
     pub record: Option<String>,
     /// What it says.
     pub text: String,
+    /// The place in the history of the message that it quotes, if it quotes one.
+    pub place: Option<usize>,
 }
 
 /// What stands before each line that is quoted.
@@ -29,7 +31,7 @@ const QUOTE: &str = "> ";
 
 impl Entry {
     /// Its lines, each quoted and ended; none where it says nothing.
-    pub(super) fn quoted(&self) -> String {
+    pub fn quoted(&self) -> String {
         let mut quoted = String::new();
         for line in lines(self.text.trim()).filter(|_| !self.text.trim().is_empty()) {
             quoted.push_str(QUOTE);
@@ -43,7 +45,7 @@ impl Entry {
 impl Material {
     /// One text and its source.
     pub fn new(source: impl Into<String>, text: impl Into<String>) -> Self {
-        Self { source: source.into(), entries: vec![Entry { record: None, text: text.into() }] }
+        Self { source: source.into(), entries: vec![Entry { text: text.into(), ..Entry::default() }] }
     }
 
     /// The texts, quoted; empty where they say nothing.

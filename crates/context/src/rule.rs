@@ -107,6 +107,8 @@ rules! {
     STEP_CONTEXT = "step-context", "the context of the step";
     /// The frame's memories.
     MEMORY = "memory", "what is remembered";
+    /// Left out, and quoted with what is remembered.
+    QUOTED = "quoted", "not in the prompt as it is, but quoted there: it fits what the user asks";
     /// The tools' schemas.
     TOOL_SCHEMAS = "tool-schemas", "the schemas of the tools";
     /// What the reply begins with: no message, but the provider counts it.

@@ -51,6 +51,11 @@ impl Selection {
         Self { collapsed: true, ..Self::default() }
     }
 
+    /// Whether a message may be in prompts.
+    pub fn admits(&self, message: &Message) -> bool {
+        message.include_in_context && self.refuses(message).is_none()
+    }
+
     /// Why a message is left out; `None` for one that may be in prompts. Results go with their calls, so they are not asked about.
     pub(super) fn refuses(&self, message: &Message) -> Option<(Action, &'static str)> {
         let field = |name: &str| message.extra.get(name);

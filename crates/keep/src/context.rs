@@ -24,6 +24,7 @@ use threadkeep_tokens::{Bpe, Encoding};
 
 use crate::hash::mark;
 use crate::log::Log;
+use crate::passages::{Chain as Indexed, Making, Passages};
 use crate::path::{End, Path, Walk};
 use crate::protocol::{
     BadRequest, ContextOptions, ContextReply, Counting, FitReply, Instead, MarkRun, MemoryFilter, Recent, Wanted,
@@ -60,6 +61,8 @@ pub(crate) struct PromptCache {
     vocabularies: Vec<Rc<Bpe>>,
     ready: Vec<Ready>,
     paths: Vec<Rc<Path>>,
+    /// What was indexed of chains, for passages.
+    pub(crate) indexed: Vec<Indexed>,
     /// How many bytes the prepared chains may take. [`LEAST`] of them stay whatever they take.
     room: usize,
 }
@@ -80,7 +83,7 @@ pub(crate) struct Laid {
 impl PromptCache {
     /// An empty one that may take about so many bytes.
     pub(crate) fn new(room: usize) -> Self {
-        Self { vocabularies: Vec::new(), ready: Vec::new(), paths: Vec::new(), room }
+        Self { vocabularies: Vec::new(), ready: Vec::new(), paths: Vec::new(), indexed: Vec::new(), room }
     }
 
     /// Makes room for one more chain: those that were used longest ago go.
@@ -101,16 +104,18 @@ impl PromptCache {
     /// Lets go of the chains of a transcript: they may hold texts.
     pub(crate) fn forget(&mut self, transcript: &TranscriptId) {
         self.ready.retain(|ready| ready.transcript != *transcript);
+        self.indexed.retain(|indexed| indexed.transcript != *transcript);
     }
 
     /// Lets go of the chains.
     pub(crate) fn clear(&mut self) {
         self.ready.clear();
         self.paths.clear();
+        self.indexed.clear();
     }
 
     /// The path to a leaf.
-    fn path(&mut self, log: &Log, leaf: &MessageId) -> Result<Rc<Path>, KeepError> {
+    pub(crate) fn path(&mut self, log: &Log, leaf: &MessageId) -> Result<Rc<Path>, KeepError> {
         Path::of((&log.tree, log.reading), leaf, &mut self.paths, self.ready.len().max(LEAST) + 1)
     }
 
@@ -394,7 +399,7 @@ pub(crate) fn prompt_in(
     past: Option<&Past<'_>>,
     counter: &dyn Counter,
 ) -> Result<ContextReply, KeepError> {
-    let recalled = memory.marks();
+    let mut recalled = memory.marks();
     let (held, mut build, lost) = match past {
         None => Held::new(cache, log, leaf, options)?,
         Some(past) => Held::then(cache, log, leaf, options, past)?,
@@ -406,7 +411,9 @@ pub(crate) fn prompt_in(
     held.with(log, end.messages, |history| {
         let by = (options.encoding, counter);
         let prepared = cache.prepared(log, (held.path(), end), history, (&laid, comes), build.preparing(), by);
-        let left_out = memory.enter(&prepared, history, &mut build, options, counter);
+        let making = Making { tree: &log.tree, prepared: &prepared, history, render: &options.render, counter };
+        let (left_out, quoted) = memory.enter(&making, &mut build);
+        recalled.extend(quoted);
         let mut prompt = prepared.prompt(history, &build, &options.render, counter);
         if lost > 0 {
             prompt.warnings.push(option("pins", "a pin is at no message of this chain", lost));
@@ -532,7 +539,10 @@ impl<S: Store> Keep<S> {
             let earlier =
                 earlier.map(|end| held.with(log, end, |history| (end, ready(path.end_before(end), &build, history))));
             let prepared = held.with(log, end.messages, |history| ready(end, &build, history));
-            held.with(log, end.messages, |history| memory.enter(&prepared, history, &mut build, options, counter));
+            held.with(log, end.messages, |history| {
+                let making = Making { tree: &log.tree, prepared: &prepared, history, render: &options.render, counter };
+                memory.enter(&making, &mut build);
+            });
             let frame = Frame::new(&build.frame, build.provider, counter);
             let around = |messages: usize| {
                 held.with(log, messages, |history| frame_figures(&frame, history, &build, &options.render, counter))
@@ -559,7 +569,7 @@ impl<S: Store> Keep<S> {
             });
             let (plan, fit, kinds, shared) = decide(build.policy);
             Ok(FitReply {
-                runs: runs(&prepared, &fit),
+                runs: runs(&prepared, &fit, &frame),
                 length: prepared.len(),
                 figures: fit.figures,
                 whole: prepared.figures(),
@@ -635,11 +645,16 @@ impl<S: Store> Keep<S> {
         options: &ContextOptions,
     ) -> Result<Found, KeepError> {
         let Some(wanted) = &options.memory else { return Ok(Found::default()) };
-        let query = match &wanted.query {
-            Some(query) => Some(query.clone()),
-            None => self.glance(transcript, |log| Ok(newest_said(&log.tree, leaf))).await?,
-        };
-        self.remembered_about(query.as_deref(), wanted).await
+        let ranking = self.ranking_for(wanted).await?;
+        let asked = self.glance(transcript, |log| {
+            let query = wanted.query.clone().or_else(|| newest_said(&log.tree, leaf));
+            let cache = &mut *self.inner.prompts.borrow_mut();
+            let (path, asked) = (cache.path(log, leaf)?, (query.as_deref(), self.now()));
+            let passages = Passages::ranked((&path, &mut cache.indexed), log, asked, wanted, ranking);
+            Ok((query, passages))
+        });
+        let (query, passages) = asked.await?;
+        Ok(Found { passages, ..self.remembered_about(query.as_deref(), wanted).await? })
     }
 
     /// What of the memory is wanted, and found, about these words.
@@ -652,7 +667,7 @@ impl<S: Store> Keep<S> {
     /// What of these remembered records is still there, in their order.
     async fn remembered_then(&self, options: &ContextOptions, marks: &[String]) -> Result<Found, KeepError> {
         let Some(wanted) = &options.memory else { return Ok(Found::default()) };
-        Ok(Found::of(self.bundle_then(marks).await?, wanted))
+        Ok(Found::then(self.bundle_then(marks).await?, wanted, marks))
     }
 
     /// The remembered records of these marks that are still there, in their order.
@@ -717,12 +732,19 @@ pub(crate) struct Found {
     text: Option<String>,
     /// The most tokens it may take, where that was said.
     most: Option<u64>,
+    /// Old messages.
+    pub(crate) passages: Passages,
 }
 
 impl Found {
     pub(crate) fn of(bundle: MemoryBundle, wanted: &Wanted) -> Self {
         let text = wanted.text.clone().filter(|text| !text.trim().is_empty());
-        Self { bundle, text, most: wanted.max_tokens }
+        Self { bundle, text, most: wanted.max_tokens, passages: Passages::default() }
+    }
+
+    /// What a request had, by its marks.
+    pub(crate) fn then(bundle: MemoryBundle, wanted: &Wanted, marks: &[String]) -> Self {
+        Self { passages: Passages::noted(marks, wanted.passages), ..Self::of(bundle, wanted) }
     }
 
     /// The marks of the records, best first.
@@ -732,21 +754,22 @@ impl Found {
     }
 
     /// Puts into the frame what memory has room for: a quarter of the budget unless more was asked for, and never more than what must
-    /// stay leaves. Whole records go, those ranked least first. Gives how many are left out.
-    fn enter(
-        self,
-        prepared: &Prepared,
-        history: &dyn History,
-        build: &mut Options,
-        options: &ContextOptions,
-        counter: &dyn Counter,
-    ) -> usize {
+    /// stay leaves. Whole records go, those ranked least first. Then come passages. Gives how many records are left out, and the marks
+    /// of the passages.
+    fn enter(mut self, making: &Making, build: &mut Options) -> (usize, Vec<String>) {
+        let passages = std::mem::take(&mut self.passages);
+        let left_out = self.enter_records(making, build);
+        (left_out, passages.enter(making, build))
+    }
+
+    fn enter_records(self, making: &Making, build: &mut Options) -> usize {
         if self.bundle.is_empty() && self.text.is_none() {
             return 0;
         }
+        let Making { prepared, history, render, counter, .. } = *making;
         let limits = build.budget.limits();
         let frame = Frame::new(&build.frame, build.provider, counter);
-        let around = frame_figures(&frame, history, build, &options.render, counter);
+        let around = frame_figures(&frame, history, build, render, counter);
         let least = prepared.least(&Plan { frame: around, ..build.plan(&frame) });
         let room = |limit: Option<u64>, most: Option<u64>, used: u64| {
             let share = most.or(limit.map(|limit| limit / 4));
@@ -809,14 +832,15 @@ fn budget(recent: &Recent) -> Budget {
 }
 
 /// What became of each message, in the order of the chain.
-fn runs(prepared: &Prepared, fit: &Fit) -> Vec<MarkRun> {
+fn runs(prepared: &Prepared, fit: &Fit, frame: &Frame) -> Vec<MarkRun> {
     let mut marks: Vec<_> = prepared.marks(fit).filter(|mark| !mark.injected).collect();
     sort::sort_by_key(&mut marks, |mark| mark.index);
     let mut runs: Vec<MarkRun> = Vec::new();
     for mark in marks {
+        let rule = if mark.kept { mark.rule } else { frame.rule(mark.index, mark.rule) };
         match runs.last_mut() {
-            Some(run) if (run.action, run.rule, run.kept) == (mark.action, mark.rule, mark.kept) => run.count += 1,
-            _ => runs.push(MarkRun { count: 1, action: mark.action, rule: mark.rule, kept: mark.kept }),
+            Some(run) if (run.action, run.rule, run.kept) == (mark.action, rule, mark.kept) => run.count += 1,
+            _ => runs.push(MarkRun { count: 1, action: mark.action, rule, kept: mark.kept }),
         }
     }
     runs

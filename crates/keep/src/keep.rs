@@ -30,6 +30,7 @@ use crate::damage::Known;
 use crate::locks::Locks;
 use crate::log::Log;
 use crate::memory::Memories;
+use crate::passages::LoadRanking;
 use crate::protocol::Event;
 use crate::search::Search;
 use crate::turns::{Turns, Writing};
@@ -91,6 +92,8 @@ pub(crate) struct Inner<S> {
     listeners: RefCell<Vec<(u64, Listener)>>,
     pub(crate) prompts: RefCell<PromptCache>,
     pub(crate) search: Search,
+    /// How the code is loaded that ranks passages.
+    pub(crate) ranking: Cell<Option<LoadRanking>>,
     /// Where ids lie that do not name their transcript, as last seen.
     located: RefCell<HashMap<MessageId, TranscriptId>>,
     /// What is remembered, as it was last read.
@@ -128,6 +131,7 @@ impl<S: Store> Keep<S> {
                 prompts: RefCell::new(PromptCache::new(options.cache_bytes / 2)),
                 options,
                 search: Search::default(),
+                ranking: Cell::default(),
                 located: RefCell::default(),
                 memories: RefCell::default(),
                 damaged: Known::default(),

@@ -7,6 +7,7 @@ use threadkeep_store::{Commit, Store};
 use crate::context::{Found, newest_said, prompt_in};
 use crate::draft::settle_draft;
 use crate::log::Log;
+use crate::passages::Passages;
 use crate::protocol::{ContextOptions, ContextReply};
 use crate::{Keep, KeepError};
 
@@ -28,12 +29,15 @@ impl<S: Store> Keep<S> {
     /// As [`Keep::context`].
     pub async fn context_after(&self, coming: &Coming, options: &ContextOptions) -> Result<ContextReply, KeepError> {
         let counter = self.counter(options.encoding)?;
+        // Whether the tree is as it is stored, but for what comes.
+        let mut stored = false;
         let (log, leaf) = match &coming.above {
             Some(above) => {
                 let (transcript, above) = self.place(above.as_str()).await?;
                 let id = MessageId::mint(&transcript, self.random());
                 let log = self.glance(&transcript, |log| {
                     let settled = settle_draft(log, &above, &mut Commit::default());
+                    stored = settled.is_none();
                     let node = coming.node(id.clone(), Some(above.clone()), log.tree.next_turn());
                     log.imagine(settled.into_iter().chain([node]).collect())
                 });
@@ -48,15 +52,22 @@ impl<S: Store> Keep<S> {
                 (Log::new(root, String::new()).imagine(vec![first, node])?, id)
             }
         };
-        let memory = match &options.memory {
-            None => Found::default(),
-            Some(wanted) => {
-                let query = wanted.query.clone().or_else(|| newest_said(&log.tree, &leaf));
-                self.remembered_about(query.as_deref(), wanted).await?
-            }
-        };
+        let (mut memory, mut query, mut ranking) = (Found::default(), None, None);
+        if let Some(wanted) = &options.memory {
+            query = wanted.query.clone().or_else(|| newest_said(&log.tree, &leaf));
+            memory = self.remembered_about(query.as_deref(), wanted).await?;
+            ranking = self.ranking_for(wanted).await?;
+        }
         // The cache would have chains of nodes that never come.
         let mut cache = self.inner.prompts.borrow().clone();
+        if let Some(wanted) = &options.memory {
+            let (path, asked) = (cache.path(&log, &leaf)?, (query.as_deref(), self.now()));
+            memory.passages = Passages::ranked((&path, &mut cache.indexed), &log, asked, wanted, ranking);
+            if stored {
+                // What comes is not among what was indexed.
+                self.inner.prompts.borrow_mut().indexed.clone_from(&cache.indexed);
+            }
+        }
         prompt_in(&mut cache, &log, &leaf, options, memory, None, &*counter)
     }
 }

@@ -3,7 +3,7 @@
 use serde::de::{Deserializer, Error};
 use serde::{Deserialize, Serialize, Serializer};
 use serde_json::Value;
-use threadkeep_compaction::memory::BundleLimits;
+use threadkeep_compaction::memory::{BundleLimits, Share};
 use threadkeep_context::compress::CompressOptions;
 use threadkeep_context::{
     Budget, MessageRef, Mode, Only, Options, Policy, Preview, Previews, Run, Selection, System, TrimOptions,
@@ -350,8 +350,10 @@ pub struct Wanted {
     pub agent: Option<String>,
     /// What a memory service of the caller's remembers. It stands behind our own memory, and counts like it.
     pub text: Option<String>,
-    /// The most tokens that all of it may take; a quarter of the budget without it.
+    /// The most tokens that all of it may take, but for passages; a quarter of the budget without it.
     pub max_tokens: Option<u64>,
+    /// The share of the budget for passages: old messages that the prompt does not have as they are.
+    pub passages: Share,
 }
 
 /// What of the memory a prompt quotes.
@@ -371,10 +373,13 @@ pub struct WantedParams {
     agent: Option<String>,
     /// What a memory service of yours remembers: it stands after the keep's own.
     text: Option<String>,
-    /// The most tokens that all of it may take; a quarter of the budget without it. Whole records that do not fit are left out, and a
+    /// The most tokens that all of it but passages may take; a quarter of the budget without it. Whole records that do not fit are left out, and a
     /// warning says how many.
     #[serde(default, deserialize_with = "maybe_whole")]
     max_tokens: Option<u64>,
+    /// The share of the budget, from 0 to 1, for passages: old messages of the thread that a checkpoint covers or the budget drops. Those
+    /// that fit the query best are quoted with date and speaker, long ones in part. None without it; 0.25 is a good value.
+    passages: Option<Share>,
 }
 
 impl From<WantedParams> for Wanted {
@@ -383,15 +388,17 @@ impl From<WantedParams> for Wanted {
         let limits = BundleLimits::default();
         let limits =
             BundleLimits { episodes: most(params.episodes, limits.episodes), facts: most(params.facts, limits.facts) };
-        Self { limits, query: params.query, agent: params.agent, text: params.text, max_tokens: params.max_tokens }
+        let WantedParams { query, agent, text, max_tokens, passages, .. } = params;
+        Self { limits, query, agent, text, max_tokens, passages: passages.unwrap_or_default() }
     }
 }
 
 impl From<Wanted> for WantedParams {
     fn from(wanted: Wanted) -> Self {
-        let Wanted { limits, query, agent, text, max_tokens } = wanted;
+        let Wanted { limits, query, agent, text, max_tokens, passages } = wanted;
         let most = |count: usize| Some(count as u64);
-        Self { episodes: most(limits.episodes), facts: most(limits.facts), query, agent, text, max_tokens }
+        let passages = Some(passages).filter(|share| *share != Share::default());
+        Self { episodes: most(limits.episodes), facts: most(limits.facts), query, agent, text, max_tokens, passages }
     }
 }
 

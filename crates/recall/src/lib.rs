@@ -39,7 +39,7 @@ pub use language::Language;
 pub use merge::{Picked, merge};
 pub use query::{Clause, MOST_WORDS, Query, Slot};
 pub use segment::{ASSISTANT, Damaged, Doc, Owner, Segment, USER};
-pub use snippet::{Snippet, snippet};
+pub use snippet::{Snippet, snippet, stretch};
 pub use tuning::Tuning;
 pub use vectors::{Block, LONGEST_VECTOR, fuse};
 pub use why::Why;

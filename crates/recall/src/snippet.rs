@@ -5,6 +5,7 @@ use std::collections::HashMap;
 use crate::language::Language;
 use crate::query::Query;
 use crate::words::{border, words};
+use threadkeep_core::sort;
 
 /// A stretch of a text, and what in it was looked for.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -27,9 +28,23 @@ pub struct Snippet {
 /// assert_eq!(marked, ["board", "train"]);
 /// ```
 pub fn snippet(text: &str, query: &Query, length: usize) -> Snippet {
+    let (marks, (start, end)) = found(text, query, length);
+    one_line(text, start, end, &marks)
+}
+
+/// Where the stretch that [`snippet`] shows is in the text: from (in) and to (out), in bytes.
+pub fn stretch(text: &str, query: &Query, length: usize) -> (usize, usize) {
+    found(text, query, length).1
+}
+
+/// A stretch that was looked for: from, to, and the number of its clause.
+type Marked = (usize, usize, usize);
+
+/// What of a text was looked for, and where the best stretch is.
+fn found(text: &str, query: &Query, length: usize) -> (Vec<Marked>, (usize, usize)) {
     let language = Language::guess(text);
     let wanted = Wanted::of(query, language);
-    let mut marks: Vec<(usize, usize, usize)> = Vec::new();
+    let mut marks: Vec<Marked> = Vec::new();
     let mut term = String::new();
     words(text, &mut |word| {
         term.clear();
@@ -47,7 +62,7 @@ pub fn snippet(text: &str, query: &Query, length: usize) -> Snippet {
     for (at, mark) in marks.iter().enumerate() {
         let inside = marks[at..].iter().take_while(|other| other.1 <= mark.0 + length);
         let mut clauses: Vec<usize> = inside.clone().map(|mark| mark.2).collect();
-        clauses.sort_unstable();
+        sort::sort(&mut clauses);
         clauses.dedup();
         let rank = (clauses.len(), inside.count());
         if rank > (best.0, best.1) {
@@ -68,7 +83,8 @@ pub fn snippet(text: &str, query: &Query, length: usize) -> Snippet {
         }
         None => (0, length),
     };
-    cut(text, from, to.min(text.len()), &marks)
+    let best = cut(text, from, to.min(text.len()), &marks);
+    (marks, best)
 }
 
 /// What a query looks for in a text of one language: for each term the first clause that has it.
@@ -112,8 +128,8 @@ impl Wanted {
     }
 }
 
-/// The text from about `from` to about `to`, at borders of words, in one line.
-fn cut(text: &str, from: usize, to: usize, marks: &[(usize, usize, usize)]) -> Snippet {
+/// The text from about `from` to about `to`, at borders of words.
+fn cut(text: &str, from: usize, to: usize, marks: &[Marked]) -> (usize, usize) {
     let space = |at: usize| text[at..].starts_with(char::is_whitespace);
     let start = border(text, from);
     // To the next word's beginning, if it is near.
@@ -130,7 +146,11 @@ fn cut(text: &str, from: usize, to: usize, marks: &[(usize, usize, usize)]) -> S
     };
     let trimmed = text[start..end].trim_start();
     let start = end - trimmed.len();
-    let end = start + trimmed.trim_end().len();
+    (start, start + trimmed.trim_end().len())
+}
+
+/// A stretch of a text in one line.
+fn one_line(text: &str, start: usize, end: usize, marks: &[Marked]) -> Snippet {
     let mut snippet = Snippet::default();
     if start > 0 {
         snippet.text.push('…');

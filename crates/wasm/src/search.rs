@@ -1,9 +1,10 @@
 //! Search lies in a part of the module of its own, which is loaded with the first search.
 
 use serde_json::{Map, Value};
-use threadkeep::Keep;
-use threadkeep::agent::{MemoryQuery, ToolAnswer};
+use threadkeep::agent::{Later, MemoryQuery, ToolAnswer};
+use threadkeep::passages::not_loaded;
 use threadkeep::protocol::SearchRequest;
+use threadkeep::{Keep, RankPassages, Ranking};
 use threadkeep_parts::part;
 
 use crate::error::{bad_request, json, keep_error};
@@ -15,6 +16,18 @@ part! {
     search: pub(crate) fn found(keep: Keep<AnyStore>, wanted: MemoryQuery) -> ToolAnswer<'static> {
         threadkeep::agent::found(keep, wanted)
     }
+}
+
+part! {
+    /// What ranks passages for prompts.
+    search: fn ranking() -> &'static dyn RankPassages {
+        &Ranking
+    }
+}
+
+/// Loads what ranks passages.
+pub(crate) fn load_ranking() -> Later<'static, &'static dyn RankPassages> {
+    Box::pin(async { ranking().await.map_err(|_| not_loaded()) })
 }
 
 part! {

@@ -126,10 +126,15 @@ export interface ContextMemory {
   /** What a memory service of yours remembers: it stands after the keep's own. */
   text?: string;
   /**
-   * The most tokens that all of it may take; a quarter of the budget without it. Whole records that do not fit are left out, and a
-   * warning says how many.
+   * The most tokens that all of it but passages may take; a quarter of the budget without it. Whole records that do not fit are left
+   * out, and a warning says how many.
    */
   maxTokens?: number;
+  /**
+   * The share of the budget, from 0 to 1, for passages: old messages of the thread that a checkpoint covers or the budget drops. Those
+   * that fit the query best are quoted with date and speaker, long ones in part. None without it; 0.25 is a good value.
+   */
+  passages?: number;
 }
 
 /** Options of {@link Thread.context}. What is left out, or `null` in JSON, has its default; zero is zero. */
@@ -282,7 +287,7 @@ export interface LedgerLine {
   action: Action;
   /** The rule that decided: a short stable word, such as `newest-user` or `over-max-tokens`. */
   rule: string;
-  /** The episode or fact that the prompt quotes, where the line is about one. */
+  /** The episode or fact that the prompt quotes, where the line is about one; for a quoted message, its node. */
   memory?: string;
   /** What it costs as it is, in tokens; 0 for what the history does not have. */
   tokensBefore: number;

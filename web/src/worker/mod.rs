@@ -221,6 +221,7 @@ async fn open(memory: bool) {
     };
     match opened {
         Ok(engine) => {
+            engine.load_ranking_with(parts::load_ranking);
             engine.on_event(|event: &Event| tabs::changed(event));
             let engine = Rc::new(engine);
             ENGINE.with_borrow_mut(|slot| *slot = Some(engine.clone()));

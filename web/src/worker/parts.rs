@@ -7,9 +7,11 @@ use std::pin::Pin;
 use std::rc::Rc;
 
 use js_sys::{Array, Reflect};
-use threadkeep::KeepError;
+use threadkeep::agent::Later;
 use threadkeep::compact::Cancel;
+use threadkeep::passages::not_loaded;
 use threadkeep::protocol::{ErrorReply, ImportProgress, ImportReport};
+use threadkeep::{KeepError, RankPassages, Ranking};
 use threadkeep_core::TranscriptId;
 use threadkeep_parts::part;
 use wasm_bindgen::{JsCast, JsValue};
@@ -42,6 +44,18 @@ part! {
     search: pub fn find(engine: Rc<Engine>, asked: Find) -> Answer {
         Box::pin(async move { find::answer(&engine, asked).await })
     }
+}
+
+part! {
+    /// What ranks passages for prompts.
+    search: fn ranking() -> &'static dyn RankPassages {
+        &Ranking
+    }
+}
+
+/// Loads what ranks passages.
+pub fn load_ranking() -> Later<'static, &'static dyn RankPassages> {
+    Box::pin(async { ranking().await.map_err(|_| not_loaded()) })
 }
 
 part! {

@@ -26,7 +26,7 @@ pub use origin::{MemoryOrigin, RememberFrom, rests_on};
 pub use record::{Episode, Fact, FactKind, IMPORTED, Memory};
 pub use same::{contradicts, is_same};
 pub use share::Share;
-pub use snapshot::{Recalled, build_snapshot, recall};
+pub use snapshot::{Recalled, build_snapshot, message_said, recall};
 pub use turns::{
     RAW_TAIL_TURNS, Step, ToolInteraction, ToolStatus, Turn, raw_tail, steps, tool_interactions, turn_number,
 };

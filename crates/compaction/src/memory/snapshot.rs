@@ -111,24 +111,29 @@ pub fn build_snapshot(
     messages
 }
 
-/// When a record was made, who said it, and to which agent: what a reader needs to judge it.
-fn mark(made: i64, what: &str, origin: MemoryOrigin, agent: Option<&str>) -> String {
+/// When a text was made, who said it, and its agent or the speaker's name: what a reader needs to judge it.
+fn mark(made: Option<i64>, what: &str, origin: MemoryOrigin, (role, name): (&str, Option<&str>)) -> String {
     let plain = |letter: &char| letter.is_alphanumeric() || " -_.@".contains(*letter);
-    let agent: String = agent.unwrap_or_default().chars().filter(plain).take(40).collect();
-    let day = readable(made);
-    let to = match agent.is_empty() {
+    let name: String = name.unwrap_or_default().chars().filter(plain).take(40).collect();
+    let day = made.map(|made| [readable(made).get(..10).unwrap_or_default(), ", "].concat());
+    let to = match name.is_empty() {
         true => String::new(),
-        false => [" (agent ", &agent, ")"].concat(),
+        false => [" (", role, &name, ")"].concat(),
     };
-    [day.get(..10).unwrap_or_default(), ", ", what, origin.words(), &to, ": "].concat()
+    [&day.unwrap_or_default(), what, origin.words(), &to, ": "].concat()
+}
+
+/// An old message as a prompt quotes it: when it came, if that is known, who said it, and what of it (`said`).
+pub fn message_said(made: Option<i64>, message: &Message, said: &str) -> String {
+    mark(made, "", MemoryOrigin::of(message), ("", message.name.as_deref())) + &indented(said)
 }
 
 fn episode_said(it: &Episode) -> String {
-    mark(it.created_at, "summary, ", it.worth(), it.agent.as_deref()) + &indented(&it.summary)
+    mark(Some(it.created_at), "summary, ", it.worth(), ("agent ", it.agent.as_deref())) + &indented(&it.summary)
 }
 
 fn fact_said(it: &Fact) -> String {
-    mark(it.created_at, "", it.worth(), it.agent.as_deref()) + &indented(&it.fact)
+    mark(Some(it.created_at), "", it.worth(), ("agent ", it.agent.as_deref())) + &indented(&it.fact)
 }
 
 /// What a snapshot is made of, in the order in which it is dropped from the end: what stays longest comes first.
@@ -180,7 +185,11 @@ impl<'a> Parts<'a> {
     /// Episodes in the order of time, then facts in the bundle's.
     fn material(&self) -> Material {
         let records = [Kind::Episode, Kind::Fact].into_iter().flat_map(|kind| self.section(kind));
-        let entries = records.map(|(_, _, id, said)| Entry { record: Some((*id).to_owned()), text: said.clone() });
+        let entries = records.map(|(_, _, id, said)| Entry {
+            record: Some((*id).to_owned()),
+            text: said.clone(),
+            ..Entry::default()
+        });
         Material { source: SOURCE.to_owned(), entries: entries.collect() }
     }
 

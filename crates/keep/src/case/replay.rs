@@ -84,7 +84,7 @@ pub(super) fn make(case: &CaseFile, counter: &dyn Counter) -> Result<Made, KeepE
         given: None,
     };
     let bundle = MemoryBundle { episodes: case.episodes.clone(), facts: case.facts.clone() };
-    let memory = options.memory.as_ref().map(|wanted| Found::of(bundle, wanted)).unwrap_or_default();
+    let memory = options.memory.as_ref().map(|wanted| Found::then(bundle, wanted, &case.recalled)).unwrap_or_default();
     let cache = &mut PromptCache::new(0);
     let reply = prompt_in(cache, &log, &case.node, &options, memory, Some(&past), counter)?;
     let mut context = reply.to_json();

@@ -77,12 +77,12 @@ pub fn steps() -> [Value; 8] {
     [
         json!({}),
         json!({"systemPrompt": "Say little.", "mode": "agent", "persona": "You are a pirate."}),
-        json!({"budget": {"maxTokens": 900}, "policy": "newest"}),
+        json!({"budget": {"maxTokens": 900}, "policy": "newest", "memory": {"passages": 0.3}}),
         json!({"budget": {"maxTokens": 700, "maxOutputTokens": 50}, "toolPreview": {"over": 1, "keep": 1}}),
         json!({"memory": {"facts": 2}, "compressHistory": true}),
         json!({"memory": false, "render": {"reasoning": false}}),
         json!({"budget": {"maxMessages": 7}}),
-        json!({"budget": {"maxContextTokens": 2000}, "compaction": {"maxContextTokens": 1500, "keepTurns": 1}}),
+        json!({"budget": {"maxContextTokens": 2000}, "compaction": {"maxContextTokens": 1500, "keepTurns": 1}, "memory": {"passages": 0.2}}),
     ]
 }
 

@@ -40,6 +40,7 @@ mod message_store;
 mod model;
 mod models;
 mod next_request;
+mod passages;
 mod real;
 mod real_compaction;
 mod removal;

@@ -84,7 +84,7 @@ pub(super) struct Part;
 impl Prompts for Part {
     fn answer(&self, keep: Keep<AnyStore>, method: String, params: String) -> Answer {
         Box::pin(async move {
-            add_vocabularies(&keep);
+            furnish(&keep);
             let method = method.as_str();
             if CompactionRequest::methods().contains(&method) {
                 let request = CompactionRequest::read(method, &params).map_err(bad_request)?;
@@ -120,7 +120,7 @@ impl Prompts for Part {
 
     fn compact(&self, keep: Keep<AnyStore>, params: String, ask: Option<Function>, cancel: Cancel) -> Answer {
         Box::pin(async move {
-            add_vocabularies(&keep);
+            furnish(&keep);
             let call = CompactCall::read(&params).map_err(bad_request)?;
             drop(params);
             let options = keep.compact_options(&call).await.map_err(|error| keep_error(&error))?;
@@ -138,7 +138,7 @@ impl Prompts for Part {
     }
 
     fn memory(&self, keep: Keep<AnyStore>) -> Rc<dyn Memory> {
-        add_vocabularies(&keep);
+        furnish(&keep);
         let own = keep.clone();
         // Search lies in a part of its own, which is loaded when it is first asked for.
         let search = move |wanted| -> ToolAnswer<'static> {
@@ -216,8 +216,9 @@ fn data(value: Value) -> JsValue {
     JsValue::from([r#"{"data":"#, &write(&value), "}"].concat())
 }
 
-/// Hands a keep what was loaded since it was last asked.
-pub(super) fn add_vocabularies(keep: &Keep<AnyStore>) {
+/// Hands a keep what was loaded since it was last asked, and says how it finds what loads later.
+pub(super) fn furnish(keep: &Keep<AnyStore>) {
+    keep.load_ranking_with(search::load_ranking);
     VOCABULARIES.with_borrow(|all| {
         for bpe in all.iter().filter(|bpe| !keep.has_vocabulary(bpe.encoding())) {
             keep.add_vocabulary(Rc::clone(bpe));
