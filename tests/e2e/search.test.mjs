@@ -61,6 +61,20 @@ test("words of messages are found, marked, and open the branch that holds them",
     assert.match(tab.page.url(), /\?at=/);
   }));
 
+test("each hit says why it was found: by its words, and by those of its neighbours", () =>
+  site.visit(async (tab) => {
+    const tree = new Tree("beef0000-0002-4000-8000-000000000002", "Airships");
+    tree.say(tree.say(tree.start, "user", "Who built the first zeppelin?"), "assistant", "A count from Konstanz, in 1900.");
+    await tab.pick({ name: "conversations.json", data: oneFile([tree.json]) });
+    await tab.closeReport();
+    const found = await look(tab, "zeppelin konstanz");
+    const why = await tab.get("hit-why").allInnerTexts();
+    assert.deepEqual(Object.fromEntries(found.map(({ role }, at) => [role, why[at]])), {
+      You: "Has zeppelin · near it konstanz",
+      Assistant: "Has konstanz · near it zeppelin",
+    });
+  }));
+
 test("titles come first, messages below them, and the keys go through both", () =>
   site.visit(async (tab) => {
     await tab.pick(EXPORT);

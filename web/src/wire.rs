@@ -25,7 +25,7 @@ use crate::inspect::{Instructions, Settings};
 
 pub use agent::{Ending, Heard, Secret, Talk, Tested, Turn};
 pub use context::{Fitted, Payload, Question, Run, Side, Stretch};
-pub use found::{EPISODE, FACT, Find, Found, Hit, SUMMARY, cut};
+pub use found::{EPISODE, FACT, Find, Found, Hit, SUMMARY, cut, reason};
 pub use memory::{Card, Carrier, Compacted, Compared, Epoch, Finding, Memory, Recall, Said, Sends, Way, nodes};
 
 /// The number by which an answer finds its question.

@@ -291,7 +291,7 @@ fn hit_row(hit: &Hit, at: usize, title: String, active: bool, chosen: bool, open
         <div class="hit" class:active={} role="option" id={} data-testid="hit" data-found={} data-node={} aria-selected={} onclick={}>
             <p class="thread-title" dir="auto">{}</p>
             <p class="hit-text" dir="auto">{}</p>
-            <p class="thread-facts"><span class:found-kind={}>{}</span>{}</p>
+            <p class="thread-facts"><span class:found-kind={}>{}</span>{}<span class="source" data-testid="hit-why" title={}>{}</span></p>
         </div>"#,
         active,
         format!("hit-{at}"),
@@ -304,5 +304,7 @@ fn hit_row(hit: &Hit, at: usize, title: String, active: bool, chosen: bool, open
         hit.id.is_some(),
         name.to_owned(),
         hit.created_at.map(dom::time),
+        hit.why.clone(),
+        hit.why.clone(),
     )
 }

@@ -31,6 +31,23 @@ pub struct Hit {
     pub created_at: Option<i64>,
     /// The stretch that shows why it was found: what was looked for is every second text, from the second on.
     pub snippet: Vec<String>,
+    /// Why it was found, in words.
+    pub why: String,
+}
+
+/// How many words of each sort a line names.
+const NAMED: usize = 6;
+
+/// Why something was found, in one line: `Has smells, sour · near it bread · of that time`.
+pub fn reason(words: &[String], context: &[String], time: bool) -> String {
+    let named = |what: &str, words: &[String]| {
+        let more = if words.len() > NAMED { "…" } else { "" };
+        let some = words.iter().take(NAMED).map(String::as_str).collect::<Vec<_>>().join(", ");
+        (!words.is_empty()).then(|| [what, &some, more].concat())
+    };
+    let time = time.then(|| "of that time".to_owned());
+    let all: Vec<String> = [named("Has ", words), named("near it ", context), time].into_iter().flatten().collect();
+    all.join(" · ")
 }
 
 /// What stands in prompts for older messages.
@@ -79,6 +96,17 @@ mod tests {
     }
 
     #[test]
+    fn the_reason_names_words_neighbours_and_time() {
+        let words = |text: &str| text.split(' ').map(str::to_owned).collect::<Vec<_>>();
+        assert_eq!(
+            reason(&words("smells sour"), &words("bread"), true),
+            "Has smells, sour · near it bread · of that time"
+        );
+        assert_eq!(reason(&words("a b c d e f g"), &[], false), "Has a, b, c, d, e, f…");
+        assert_eq!(reason(&[], &[], false), "");
+    }
+
+    #[test]
     fn what_was_found_is_heard() {
         let id = MessageId::new("m").unwrap();
         let hit = Hit {
@@ -89,6 +117,7 @@ mod tests {
             role: "user".into(),
             created_at: Some(-3),
             snippet: cut("a fox", &[(2, 5)]),
+            why: "Has fox".into(),
         };
         let fact =
             Hit { id: Some("f".into()), transcript: None, leaf: None, node: None, role: FACT.into(), ..hit.clone() };

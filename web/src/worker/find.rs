@@ -3,7 +3,7 @@
 use threadkeep::protocol::{ErrorReply, Found as Kind, SearchOptions};
 
 use super::Engine;
-use crate::wire::{Find, Found, Hit, Reply, cut};
+use crate::wire::{Find, Found, Hit, Reply, cut, reason};
 
 /// How many messages the page lists.
 const MESSAGES: usize = 40;
@@ -33,6 +33,7 @@ pub async fn answer(engine: &Engine, asked: Find) -> Result<Reply, ErrorReply> {
         node: hit.node,
         role: hit.role,
         created_at: hit.created_at,
+        why: reason(&hit.why.words, &hit.why.context, hit.why.time),
     });
     let (mut messages, mut others): (Vec<Hit>, Vec<Hit>) = hits.partition(|hit| hit.id.is_none());
     messages.truncate(MESSAGES);
