@@ -1,0 +1,96 @@
+//! Who summarises: the built-in summariser, the browser's own, or a connected model.
+
+use leptos::prelude::*;
+use leptos::task::spawn_local;
+use wasm_bindgen::JsCast;
+use web_sys::HtmlInputElement;
+
+use super::{Asking, Known};
+use crate::page::browser::{self, Browser, Offer};
+use crate::page::view::{Slot, draw, live, markup};
+
+impl Asking {
+    /// Looks whether the browser has a summariser of its own.
+    pub(super) fn look(self) {
+        spawn_local(async move {
+            let Some(offer) = browser::offer().await else { return };
+            let ready = offer.ready;
+            // Who has closed the dialog meanwhile needs none, here and below.
+            if self.offer.try_set_value(Some(offer)).is_none() {
+                self.offered.set(Some(ready));
+            }
+        });
+    }
+
+    /// Asks anew with the browser's summariser, where it is there. One that must be loaded first waits for the button that says so.
+    pub(super) fn take_browser(self) {
+        // What was asked before is of no interest any more.
+        self.asked.update_value(|asked| *asked += 1);
+        self.page.engine.stop_compaction();
+        self.known.set(Known::Reading);
+        let unmade = self.browser.with_value(Option::is_none);
+        if unmade && self.offered.get_untracked() != Some(true) {
+            self.loads.set(true);
+            return self.preview();
+        }
+        spawn_local(async move {
+            if self.open_browser().await.is_some() {
+                self.preview();
+            }
+        });
+    }
+
+    /// Makes the browser's summariser, unless it is made. `None` where the dialog was closed meanwhile.
+    pub(super) async fn open_browser(self) -> Option<()> {
+        if self.browser.try_with_value(Option::is_none)? {
+            let offer = self.offer.with_value(|offer| offer.as_ref().map(Offer::again))?;
+            let tell = move |percent| _ = self.loading.try_set(Some(percent));
+            let opened = offer.open(tell).await;
+            if self.loading.try_set(None).is_some() {
+                return None;
+            }
+            match opened {
+                Ok(browser) => {
+                    browser.serve(self.page.engine, move |part| _ = self.part.try_set(Some(part)));
+                    self.browser.set_value(Some(browser));
+                    self.offered.set(Some(true));
+                }
+                Err(why) => {
+                    if let Some(select) = self.summariser.get() {
+                        select.unchecked_into::<HtmlInputElement>().set_value("0");
+                    }
+                    self.page.notices.say("The browser's summariser cannot be used", &why);
+                }
+            }
+        }
+        self.loads.set(false);
+        let tokens = self.browser.with_value(|browser| browser.as_ref().map(Browser::tokens));
+        self.way.update(|way| way.browser = tokens);
+        Some(())
+    }
+
+    /// The choice of who summarises, where there is one.
+    pub(super) fn summarisers(self) -> Slot {
+        let view = move |(offered, model): &(Option<bool>, Option<String>)| {
+            let option = |value: &'static str, words: String| markup!("<option value={}>{}</option>", value, words);
+            let own = offered.map(|ready| if ready { "The browser's own" } else { "The browser's own (loaded first)" });
+            let mut options = vec![option("0", "Built in: quotes what matters".to_owned())];
+            options.extend(own.map(|words| option("1", words.to_owned())));
+            options.extend(model.as_ref().map(|name| option("2", ["Your model: ", name].concat())));
+            if options.len() == 1 {
+                return None;
+            }
+            Some(markup!(
+                r#"
+                <div class="field">
+                    <label for="summariser">Summarised by</label>
+                    <select id="summariser" name="summariser" data-testid="compact-summariser" disabled={} ref={}>{}</select>
+                </div>"#,
+                live(move || self.busy.get()),
+                self.summariser,
+                options,
+            ))
+        };
+        draw(move || (self.offered.get(), self.usable().map(|one| one.model)), view)
+    }
+}
