@@ -447,7 +447,7 @@ mod tests {
             origin,
             unknown_reply: true,
             labels,
-            messages,
+            messages: messages.into_vec(),
         };
         let fork = Some(Fork { index: 1, count: 2, previous: None, next: Some(id.clone()) });
         let answers = Some(Fork { index: 2, count: 3, previous: Some(id.clone()), next: None });

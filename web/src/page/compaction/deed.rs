@@ -5,10 +5,10 @@ use leptos::task::spawn_local;
 use threadkeep_core::MessageId;
 
 use super::Asking;
+use crate::format;
 use crate::page::state::Page;
 use crate::route::Route;
 use crate::wire::{Compacted, Reply};
-use crate::format;
 
 impl Asking {
     /// Compacts as it is chosen, then leads to the card.

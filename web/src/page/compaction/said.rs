@@ -4,9 +4,9 @@ use leptos::prelude::*;
 use web_sys::Node;
 
 use super::{Asking, Known};
+use crate::format;
 use crate::page::view::{Slot, draw, markup};
 use crate::wire::{Card, Compacted};
-use crate::format;
 
 impl Asking {
     /// What the button does: what it sends and where, what it loads.
