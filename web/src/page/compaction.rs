@@ -3,6 +3,7 @@
 //! what it will load.
 
 mod deed;
+mod preview;
 mod said;
 mod summariser;
 
@@ -14,7 +15,7 @@ use threadkeep_core::MessageId;
 use wasm_bindgen::JsCast;
 use web_sys::{Event, HtmlInputElement, Node};
 
-use self::said::preview;
+use self::preview::preview;
 use super::browser::{Browser, Offer};
 use super::keys::KeyState;
 use super::state::Page;
