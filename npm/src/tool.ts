@@ -4,7 +4,7 @@
 import * as check from "./check.js";
 import { ThreadkeepError, wordsOf } from "./errors.js";
 import { NOBODY, SEARCH, type SearchOptions } from "./options.js";
-import type { SearchHit } from "./generated/search.js";
+import type { SearchHit, SearchReason } from "./generated/search.js";
 
 /** The search as a tool that a model may call. */
 export interface SearchTool {
@@ -110,7 +110,17 @@ function read(args: unknown): { query: string; options: SearchOptions } {
   return { query, options };
 }
 
-function shown({ kind, role, createdAt, node, snippet }: SearchHit): object {
+/** Why a hit was found, without what says nothing. @internal */
+export function reasonOf({ words, context, time, meaning }: SearchReason): Partial<SearchReason> {
+  return {
+    ...(words.length > 0 ? { words } : {}),
+    ...(context.length > 0 ? { context } : {}),
+    ...(time ? { time } : {}),
+    ...(meaning > 0 ? { meaning } : {}),
+  };
+}
+
+function shown({ kind, role, createdAt, node, snippet, why }: SearchHit): object {
   const date = createdAt === null ? {} : { date: new Date(createdAt).toISOString().slice(0, 10) };
-  return { kind, ...(kind === "message" ? { role } : {}), ...date, ...(node === null ? {} : { node }), text: snippet };
+  return { kind, ...(kind === "message" ? { role } : {}), ...date, ...(node === null ? {} : { node }), text: snippet, why: reasonOf(why) };
 }

@@ -200,6 +200,7 @@ test("an agent searches by a tool", async () => {
   const { hits } = JSON.parse(await tool.call('{"query": "luggage", "role": "user", "since": "2000-01-01", "until": null}'));
   assert.equal(hits.length, 1);
   assert.deepEqual([hits[0].kind, hits[0].role, hits[0].text], ["message", "user", "My luggage was lost in Oslo."]);
+  assert.ok(hits[0].why.words.includes("luggage") && !("time" in hits[0].why));
   assert.match(hits[0].date, /^\d{4}-\d\d-\d\d$/);
   assert.equal((await keep.node(hits[0].node)).messages[0].content, hits[0].text);
   assert.equal(JSON.parse(await tool.call({ query: "luggage", limit: 1.5 })).hits.length, 1);

@@ -66,6 +66,7 @@ test("a hit leads to its message, to what stands around it, and to the whole con
       ["tool", "found in Bergen"],
     ],
   );
+  assert.deepEqual(Object.keys(hit.why), ["words"], "what says nothing is left out");
   const whole = await call("read_conversation", { conversation: hit.conversation });
   assert.equal(whole.total, 6);
   assert.equal(whole.earlier, undefined);

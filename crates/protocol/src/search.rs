@@ -318,21 +318,23 @@ pub struct SearchReply {
 }
 
 impl Hit {
+    /// Why it was found, as JSON: `{words, context, time, meaning}`.
+    pub fn why_json(&self) -> Value {
+        let Why { words, context, time, meaning } = &self.why;
+        fields([
+            ("words", words.clone().into()),
+            ("context", context.clone().into()),
+            ("time", (*time).into()),
+            ("meaning", short(*meaning)),
+        ])
+    }
+
     /// It as JSON: `{kind, id, transcript, node, index, leaf, role, createdAt, message, score, why: {words, context, time, meaning}, snippet,
     /// highlights: [[from, to], …], sources: [{node, index}, …]}`, the highlights in UTF-16 units of the snippet, as JavaScript counts.
     pub fn to_json(&self) -> Value {
         let text = &self.snippet.text;
         let place = |at: usize| Value::from(text.get(..at).unwrap_or_default().encode_utf16().count());
         let highlights = self.snippet.highlights.iter().map(|(from, to)| Value::Array(vec![place(*from), place(*to)]));
-        // More digits say nothing.
-        let short = |number: f32| Value::from(f64::from((number * 1000.0) as u32) / 1000.0);
-        let Why { words, context, time, meaning } = &self.why;
-        let why = fields([
-            ("words", words.clone().into()),
-            ("context", context.clone().into()),
-            ("time", (*time).into()),
-            ("meaning", short(*meaning)),
-        ]);
         let id = |id: &Option<MessageId>| id.as_ref().map(MessageId::as_str).into();
         let sources = self.sources.iter();
         let sources =
@@ -348,12 +350,17 @@ impl Hit {
             ("createdAt", self.created_at.into()),
             ("message", self.message.as_ref().map_or(Value::Null, Message::to_json)),
             ("score", short(self.score)),
-            ("why", why),
+            ("why", self.why_json()),
             ("snippet", text.as_str().into()),
             ("highlights", highlights.collect()),
             ("sources", sources.collect()),
         ])
     }
+}
+
+/// A share or a score; more digits say nothing.
+fn short(number: f32) -> Value {
+    Value::from(f64::from((number * 1000.0) as u32) / 1000.0)
 }
 
 impl IndexProgress {

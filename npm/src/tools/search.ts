@@ -1,7 +1,7 @@
 // The search as a tool with pages: hits with the conversation that each belongs to, and how to read on there.
 
 import type { Threadkeep } from "../threadkeep.js";
-import { SEARCH_ARGUMENTS, SEARCH_WORDS } from "../tool.js";
+import { reasonOf, SEARCH_ARGUMENTS, SEARCH_WORDS } from "../tool.js";
 import { NOBODY, type SearchOptions } from "../options.js";
 import type { SearchHit } from "../generated/search.js";
 import { fitting, type Measure } from "./bound.js";
@@ -87,6 +87,16 @@ export function searchTool(keep: Threadkeep, measure: Measure): ToolSpec {
               role: { type: "string" },
               date: { type: "string" },
               text: { type: "string", description: "The stretch that shows why it was found." },
+              why: {
+                type: "object",
+                description: "The words of the query that it has (words) or only its neighbours have (context), and whether time and meaning fit.",
+                properties: {
+                  words: { type: "array", items: { type: "string" } },
+                  context: { type: "array", items: { type: "string" } },
+                  time: { type: "boolean" },
+                  meaning: { type: "number" },
+                },
+              },
             },
             required: ["kind", "text"],
           },
@@ -156,7 +166,7 @@ async function indexed(keep: Threadkeep, query: string, options: ToolCallOptions
   }
 }
 
-function shown({ kind, id, role, createdAt, transcript, node, index, snippet }: SearchHit, named: ReadonlyMap<string, string>): object {
+function shown({ kind, id, role, createdAt, transcript, node, index, snippet, why }: SearchHit, named: ReadonlyMap<string, string>): object {
   const when = date(createdAt);
   const title = transcript === null ? undefined : named.get(transcript);
   return {
@@ -168,6 +178,7 @@ function shown({ kind, id, role, createdAt, transcript, node, index, snippet }: 
     ...(kind === "message" ? { role: short(role, 40) } : {}),
     ...(when === undefined ? {} : { date: when }),
     text: short(snippet, 600),
+    why: reasonOf(why),
   };
 }
 

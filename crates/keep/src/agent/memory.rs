@@ -198,6 +198,7 @@ fn shown(hit: &Hit, known: &Memories) -> Value {
         "kind": hit.found.name(),
         "role": hit.role,
         "text": hit.snippet.text,
+        "why": hit.why_json(),
         "transcript": hit.transcript.as_ref().map(MessageId::as_str),
         "node": hit.node.as_ref().map(MessageId::as_str),
     })

@@ -128,6 +128,7 @@ fn search_for_an_agent_finds_no_record_of_another() {
         let wanted = MemoryQuery { agent: "lal".into(), query: "green".into(), limit: 9 };
         let told = threadkeep::agent::found(keep.clone(), wanted).await.unwrap();
         assert_eq!((&told[0]["text"], &told[0]["origin"]), (&json!("The door is green."), &json!("user")));
+        assert_eq!(told[0]["why"], json!({"words": ["green"], "context": [], "time": false, "meaning": 0.0}));
     });
 }
 
