@@ -122,10 +122,16 @@ async function importCommand({ words, place, json, watch }: Call): Promise<void>
 }
 
 function imported(report: ImportReport, files: readonly Found[], json: boolean): void {
-  if (json) return print(JSON.stringify({ files: files.map(({ path }) => path), ...report }));
+  if (json) {
+    print(JSON.stringify({ files: files.map(({ path }) => path), ...report }));
+    return;
+  }
   for (const { place, reason } of report.skipped.slice(0, REMARKS)) say(`${dye("yellow", place)}: ${reason}`);
   if (report.skippedCount > REMARKS) say(`and ${report.skippedCount - REMARKS} more remarks: --json has them`);
-  if (files.length === 0) return print("Nothing is new.");
+  if (files.length === 0) {
+    print("Nothing is new.");
+    return;
+  }
   const { added, updated, unchanged, messages } = report;
   print(`${count(files.length, "file")}: ${count(added, "thread")} added, ${updated} updated, ${unchanged} unchanged; ${count(messages, "message")} stored.`);
 }
