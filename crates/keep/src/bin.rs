@@ -1,9 +1,9 @@
-//! The bin: what its reader deleted and may want back. A thread is exported into records beside the conversations and then deleted for
-//! good, so prompts, searches and the memory know nothing of it. Restoring is the import of that export.
+//! The bin: deleted threads and branches that can come back. A thread is exported into records beside the conversations and then deleted
+//! for good, so prompts, searches and the memory know nothing of it. [`Keep::undelete`] imports that export.
 
 use serde::{Deserialize, Serialize};
-use threadkeep_core::{MessageId, TranscriptId};
-use threadkeep_store::{Commit, Scan, Store};
+use threadkeep_core::{MessageId, Transcript, TranscriptId};
+use threadkeep_store::{Commit, Scan, Store, StoreError};
 
 use crate::host::Source;
 use crate::json::{from_json, to_json};
@@ -13,6 +13,9 @@ use crate::{Keep, KeepError};
 /// The name of the bin's [records](Keep::record). `i/<id>` says what an entry is, `p/<id>/<number>` are the pieces of its export. An id begins
 /// with the time of the deletion, so entries lie in the order of their age.
 const NAME: &str = "bin";
+
+/// How often a deletion that lost against another writer is tried again.
+const TRIES: u32 = 10;
 
 /// The length of each piece but the last, in bytes.
 const PIECE: usize = 512 << 10;
@@ -45,41 +48,53 @@ impl<S: Store> Keep<S> {
     /// # Errors
     /// `missing-transcript`; `damaged`; the store's, as when there is no room for the bin. Nothing was deleted then.
     pub async fn bin(&self, transcript: &TranscriptId, node: Option<&MessageId>) -> Result<Option<Binned>, KeepError> {
-        if let Some(node) = node
-            && self.find(node).await?.is_none()
-        {
-            return Ok(None);
-        }
-        let title = self.glance(transcript, |log| Ok(log.tree.info().title)).await?;
+        let _writing = self.writing().await;
         let at = self.now().max(0);
         let id = format!("{at:015}-{:016x}", self.random());
-        let bytes = match self.put_pieces(&id, transcript).await {
-            Ok(bytes) => bytes,
-            Err(error) => {
-                // Best before the error: a full store can always delete.
-                drop(self.drop_pieces(&id).await);
-                return Err(error);
-            }
-        };
-        let mut binned =
-            Binned { id, transcript: transcript.clone(), node: node.cloned(), title, messages: 0, at, bytes };
-        // Before the deletion: what is deleted is in the bin, whatever happens between them.
-        self.put_binned(&binned).await?;
-        let deleted = match node {
-            Some(node) => self.delete_branch(node).await,
-            None => self.delete_transcript(transcript).await,
-        };
-        match deleted {
-            Ok(messages) => {
-                binned.messages = messages;
-                self.put_binned(&binned).await?;
-                Ok(Some(binned))
-            }
-            Err(error) => {
-                drop(self.drop_binned(&binned.id).await);
-                Err(error)
+        for _ in 0..TRIES {
+            let seen = self.glance(transcript, |log| Ok(seen(&log.tree, node))).await?;
+            let Some((next_seq, title, messages)) = seen else { return Ok(None) };
+            let mut binned = Binned {
+                id: id.clone(),
+                transcript: transcript.clone(),
+                node: node.cloned(),
+                title,
+                messages,
+                at,
+                bytes: 0,
+            };
+            match self.move_to_bin(&mut binned, next_seq).await {
+                Ok(true) => return Ok(Some(binned)),
+                // Another tab has written meanwhile, and the copy may lack that.
+                Ok(false) => self.drop_binned(&id).await?,
+                Err(error) => {
+                    // Best before the error: a full store can always delete.
+                    drop(self.drop_binned(&id).await);
+                    return Err(error);
+                }
             }
         }
+        Err(StoreError::Transient("other writers were always first".to_owned()).into())
+    }
+
+    /// Copies into the bin, and deletes if nothing was written since `next_seq`; `false`, and nothing is deleted, if something was. What is
+    /// deleted is in the bin, whatever happens between the two.
+    async fn move_to_bin(&self, binned: &mut Binned, next_seq: u64) -> Result<bool, KeepError> {
+        binned.bytes = self.put_pieces(&binned.id, &binned.transcript).await?;
+        let puts = vec![(key('i', &binned.id), to_json(binned)?)];
+        self.commit_records(NAME, Commit { puts, ..Commit::default() }).await?;
+        let as_seen = |tree: &Transcript| tree.next_seq() == next_seq;
+        let removed = match &binned.node {
+            Some(node) => {
+                let tops = |tree: &Transcript| as_seen(tree).then(|| vec![node.clone()]);
+                self.remove(&binned.transcript, &tops, None, None).await?
+            }
+            None => {
+                let tops = |tree: &Transcript| as_seen(tree).then(Vec::new);
+                self.delete_locked(&binned.transcript, &tops, None).await?
+            }
+        };
+        Ok(removed.is_some())
     }
 
     /// What is in the bin, the newest first. An entry that cannot be read is left out.
@@ -121,13 +136,13 @@ impl<S: Store> Keep<S> {
     /// The store's.
     pub async fn empty_bin(&self, until: i64) -> Result<(), KeepError> {
         let end = format!("{:015}", until.max(0));
+        let old = Scan { end: key('i', &end), ..Scan::prefix("i/").limit(1) };
+        // Mostly there is nothing, and a look is quicker than a commit.
+        if self.scan_records(NAME, &old).await?.is_empty() {
+            return Ok(());
+        }
         let ranges = ['i', 'p'].map(|kind| (format!("{kind}/"), key(kind, &end)));
         self.commit_records(NAME, Commit { delete_ranges: ranges.to_vec(), ..Commit::default() }).await
-    }
-
-    async fn put_binned(&self, binned: &Binned) -> Result<(), KeepError> {
-        let puts = vec![(key('i', &binned.id), to_json(binned)?)];
-        self.commit_records(NAME, Commit { puts, ..Commit::default() }).await
     }
 
     /// Writes the export of a transcript; gives its length.
@@ -145,6 +160,16 @@ impl<S: Store> Keep<S> {
         let all = Scan::prefix(&format!("{}/", key('p', id)));
         self.commit_records(NAME, Commit { delete_ranges: vec![(all.start, all.end)], ..Commit::default() }).await
     }
+}
+
+/// Where a log ends, its title, and how many messages a deletion takes away; `None` where `node` is not there.
+fn seen(tree: &Transcript, node: Option<&MessageId>) -> Option<(u64, String, u64)> {
+    let gone = match node {
+        Some(node) => tree.subtree(node),
+        None => tree.nodes().collect(),
+    };
+    let messages = gone.iter().map(|placed| placed.node.messages.len() as u64).sum();
+    (node.is_none() || !gone.is_empty()).then(|| (tree.next_seq(), tree.info().title, messages))
 }
 
 fn key(kind: char, id: &str) -> String {
@@ -175,6 +200,7 @@ impl<S: Store> Source for Pieces<'_, S> {
         let (number, inside) = (offset / PIECE as u64, (offset % PIECE as u64) as usize);
         let piece = self.keep.record(NAME, &piece_key(self.id, number)).await.map_err(|error| error.to_string())?;
         let piece = piece.ok_or_else(|| "a piece of it is missing".to_owned())?;
-        Ok(piece.get(inside..).unwrap_or_default().iter().take(len).copied().collect())
+        let rest = piece.get(inside..).unwrap_or_default();
+        Ok(rest[..rest.len().min(len)].to_vec())
     }
 }

@@ -74,7 +74,7 @@ impl<S: Store> Keep<S> {
     }
 
     /// Deletes a transcript for a caller who holds [`Keep::writing`], as [`Keep::remove`] deletes a branch.
-    async fn delete_locked(
+    pub(crate) async fn delete_locked(
         &self,
         transcript: &TranscriptId,
         tops: Tops<'_>,

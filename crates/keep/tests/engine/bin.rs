@@ -124,14 +124,14 @@ fn the_bin_is_emptied_by_age_by_entry_and_with_everything() {
     });
 }
 
-/// A store that takes so many more pieces into the bin.
+/// A store that calls `before` each commit that writes into the bin.
 #[derive(Clone)]
-struct Full {
+struct Told {
     inner: MemoryStore,
-    room: Rc<Cell<u32>>,
+    before: Rc<dyn Fn() -> Result<(), StoreError>>,
 }
 
-impl Store for Full {
+impl Store for Told {
     async fn get(&self, key: &str) -> Result<Option<Vec<u8>>, StoreError> {
         self.inner.get(key).await
     }
@@ -142,9 +142,7 @@ impl Store for Full {
 
     async fn commit(&self, commit: Commit) -> Result<(), StoreError> {
         if commit.puts.iter().any(|(key, _)| key.starts_with("x/bin/")) {
-            let left =
-                self.room.get().checked_sub(1).ok_or_else(|| StoreError::Quota("the disk is full".to_owned()))?;
-            self.room.set(left);
+            (self.before)()?;
         }
         self.inner.commit(commit).await
     }
@@ -154,16 +152,52 @@ impl Store for Full {
     }
 }
 
+async fn told(world: &World, before: impl Fn() -> Result<(), StoreError> + 'static) -> Keep<Told> {
+    let store = Told { inner: world.store.clone(), before: Rc::new(before) };
+    Keep::open(store, world.host.clone(), Options::default()).await.unwrap()
+}
+
 #[test]
 fn what_has_no_room_in_the_bin_is_not_deleted() {
     let world = World::default();
-    let store = Full { inner: world.store.clone(), room: Rc::new(Cell::new(1)) };
     run(async {
         let (transcript, _) = fill(&world.tab()).await;
         let before = export(&world.tab());
-        let keep = Keep::open(store.clone(), world.host.clone(), Options::default()).await.unwrap();
+        let room = Cell::new(1_u32);
+        let keep = told(&world, move || {
+            let left = room.get().checked_sub(1).ok_or_else(|| StoreError::Quota("the disk is full".to_owned()))?;
+            room.set(left);
+            Ok(())
+        });
+        let keep = keep.await;
         assert_eq!(code(keep.bin(&transcript, None).await), "quota");
         assert_eq!((export(&world.tab()), keep.binned().await.unwrap()), (before, vec![]));
         assert_eq!(keep.scan_records("bin", &Scan::prefix("")).await.unwrap(), [], "no piece is left");
+    });
+}
+
+#[test]
+fn a_message_that_another_tab_appends_while_the_bin_is_filled_comes_back_too() {
+    let world = World::default();
+    run(async {
+        for whole in [true, false] {
+            let (transcript, side) = fill(&world.tab()).await;
+            let (other, said) = (world.tab(), Cell::new(false));
+            let keep = told(&world, move || {
+                if !said.replace(true) {
+                    run(other.append("side", vec![Message::user("In the last moment: a mulberry.")])).unwrap();
+                }
+                Ok(())
+            });
+            let keep = keep.await;
+            let binned = keep.bin(&transcript, Some(&side).filter(|_| !whole)).await.unwrap().unwrap();
+            assert_eq!(binned.messages, if whole { 65 } else { 2 });
+            assert_eq!(hits(&world.tab(), "mulberry").await, 0);
+            let keep = world.tab();
+            keep.undelete(&binned.id).await.unwrap();
+            assert_eq!(hits(&keep, "mulberry").await, 1);
+            assert_eq!(keep.scan_records("bin", &Scan::prefix("")).await.unwrap(), []);
+            keep.delete_all().await.unwrap();
+        }
     });
 }
