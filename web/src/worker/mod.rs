@@ -20,6 +20,7 @@ mod tabs;
 mod talk;
 
 use std::cell::{Cell, RefCell};
+use std::pin::Pin;
 use std::rc::Rc;
 
 use js_sys::{Array, Uint8Array};
@@ -128,52 +129,38 @@ async fn serve(ticket: Ticket, work: Work) {
     let mut beside = None;
     let result = match (engine(), work) {
         (Err(error), _) => Err(error),
-        (Ok(engine), Work::Ask(Ask::Inspect(asked))) => match parts::inspect(engine, asked).await {
-            Ok(answer) => answer.await,
-            Err(_) => Err(part_missing()),
-        },
-        (Ok(engine), Work::Ask(Ask::Find(asked))) => match parts::find(engine, asked).await {
-            Ok(answer) => answer.await,
-            Err(_) => Err(part_missing()),
-        },
+        (Ok(engine), Work::Ask(Ask::Inspect(asked))) => loaded(parts::inspect(engine, asked)).await,
+        (Ok(engine), Work::Ask(Ask::Find(asked))) => loaded(parts::find(engine, asked)).await,
         (Ok(engine), Work::Ask(Ask::Recall(asked))) => {
             // Before anything is loaded: loads may end in another order than they were asked for.
             let cancel = matches!(*asked, Recall::Compact { .. }).then(begin_compaction).unwrap_or_default();
-            match parts::recall(engine, *asked, cancel).await {
-                Ok(answer) => answer.await,
-                Err(_) => Err(part_missing()),
-            }
+            loaded(parts::recall(engine, *asked, cancel)).await
         }
-        (Ok(engine), Work::Ask(Ask::Remove(asked))) => match parts::remove(engine, asked).await {
-            Ok(answer) => answer.await,
-            Err(_) => Err(part_missing()),
-        },
-        (Ok(engine), Work::Ask(Ask::Undelete(id))) => match parts::undelete(engine, id).await {
-            Ok(answer) => answer.await,
-            Err(_) => Err(part_missing()),
-        },
-        (Ok(engine), Work::Ask(Ask::Talk(asked))) => match parts::talk(engine, *asked).await {
-            Ok(answer) => answer.await,
-            Err(_) => Err(part_missing()),
-        },
+        (Ok(engine), Work::Ask(Ask::Remove(asked))) => loaded(parts::remove(engine, asked)).await,
+        (Ok(engine), Work::Ask(Ask::Undelete(id))) => loaded(parts::undelete(engine, id)).await,
+        (Ok(engine), Work::Ask(Ask::Talk(asked))) => loaded(parts::talk(engine, *asked)).await,
         (Ok(engine), Work::Ask(ask)) => answer(&engine, ask).await.map_err(|error| error.reply()),
-        (Ok(engine), Work::Import(list)) => match parts::import(engine, ticket, list).await {
-            Ok(report) => report.await,
-            Err(_) => Err(part_missing()),
-        },
-        (Ok(engine), Work::Export(transcript)) => match parts::export(engine, transcript).await {
-            Ok(written) => written.await.map(|blob| {
-                beside = Some(blob.into());
-                Reply::Done
-            }),
-            Err(_) => Err(part_missing()),
-        },
+        (Ok(engine), Work::Import(list)) => loaded(parts::import(engine, ticket, list)).await,
+        (Ok(engine), Work::Export(transcript)) => loaded(parts::export(engine, transcript)).await.map(|blob| {
+            beside = Some(blob.into());
+            Reply::Done
+        }),
     };
     let answer = match result {
         Ok(reply) => FromWorker::Answer { ticket, reply },
         Err(error) => FromWorker::Error { ticket, error },
     };
     say(&answer, beside);
+}
+
+/// What a part of the module answers, once it is loaded.
+async fn loaded<T, E>(
+    part: impl Future<Output = Result<Pin<Box<dyn Future<Output = Result<T, ErrorReply>>>>, E>>,
+) -> Result<T, ErrorReply> {
+    match part.await {
+        Ok(answer) => answer.await,
+        Err(_) => Err(part_missing()),
+    }
 }
 
 /// What ends the compaction that begins now. One that still runs is of no use any more.
