@@ -11,7 +11,7 @@ use threadkeep_provider::{INTERRUPTED as INTERRUPTED_WORDS, Partial, Provider, i
 
 use crate::tokens::{Cost, Counter, cost};
 
-use super::importance::{UNSAID as UNSAID_IMPORTANCE, importance};
+use super::importance::{UNSAID as UNSAID_IMPORTANCE, hundredths};
 use super::item::History;
 use super::preview::{FOLDER, length, preview, with_content};
 use super::{Action, Item, Preview, Previews, Replacement, Selection, rule};
@@ -240,7 +240,7 @@ impl Facts {
             self.made.push(message);
             self.made.len() as u32 - 1
         });
-        let importance = importance(stored);
+        let importance = hundredths(stored);
         Fact { who, flags, importance, calls, answers, before, cost: after, chars, made, mark, short }
     }
 

@@ -47,6 +47,7 @@ pub use build::{
 };
 pub use fit::{Fit, Plan};
 pub use frame::{Frame, FrameOptions, Mode, Run, banner};
+pub use importance::importance;
 pub use item::{History, Item, chain_items, items};
 pub use ledger::{Action, Ledger, Line};
 pub use material::Material;

@@ -3,6 +3,7 @@
 use std::rc::Rc;
 
 use threadkeep_compaction::memory::MemoryOrigin;
+use threadkeep_context::importance;
 use threadkeep_core::message::Kind;
 use threadkeep_core::sort;
 use threadkeep_core::{Message, Role};
@@ -64,7 +65,8 @@ impl RankPassages for Ranking {
         query.clauses.iter_mut().for_each(|clause| (clause.required, clause.excluded) = (false, false));
         let mut found = known.index.find(&query, &Filter::default(), MORE * MOST);
         for found in &mut found {
-            let important = said(found.doc.seq as usize).and_then(|(message, _)| importance(message)).unwrap_or(0.5);
+            let important =
+                said(found.doc.seq as usize).and_then(|(message, _)| importance(message)).unwrap_or(0.5) as f32;
             found.score *= 1.0 + RECENT * found.doc.seq as f32 / end as f32 + IMPORTANT * (important - 0.5);
         }
         sort::sort_by(&mut found, |a, b| b.score.total_cmp(&a.score));
@@ -76,12 +78,6 @@ impl RankPassages for Ranking {
         };
         found.iter().filter_map(passage).collect()
     }
-}
-
-/// How important a message says that it is, from 0 to 1.
-fn importance(message: &Message) -> Option<f32> {
-    let said = message.extra.get("importance")?.as_f64()?;
-    (0.0..=1.0).contains(&said).then_some(said as f32)
 }
 
 impl Indexed {
