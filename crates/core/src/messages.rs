@@ -1,5 +1,5 @@
-//! The messages of a node. Those that come from a log are text until somebody looks at one of them: most are only passed on, and a text that
-//! was checked needs no copy and no second look. Who changes or compares them does not see the difference.
+//! The messages of a node. Messages of a log stay text until somebody looks at one of them. Most are only passed on, and their checked text
+//! needs no second look. [`Messages`] reads, compares and changes both kinds alike.
 
 pub(crate) mod line;
 

@@ -1,6 +1,6 @@
 //! `cargo xtask bench evidence`: how much of the evidence for a question is in a prompt of 2,000 and of 8,000 tokens, for BEAM's chats and
-//! LoCoMo's (`--chats PATH`). Four prompts are compared: the newest messages that fit, a summary of all, our checkpoint (a summary and the
-//! newest turns), and the same checkpoint with passages, which push out old turns.
+//! LoCoMo's (`--chats PATH`). Four prompts are compared: the newest messages that fit; a summary of all; our checkpoint, which is a summary
+//! and the newest turns. The fourth is that checkpoint with passages, which push out old turns.
 //!
 //! What counts as reachable is as in the bench `compact`. Weights were chosen on BEAM's files with odd numbers.
 //! `THREADKEEP_BENCH_SMALL` measures one chat.
@@ -21,12 +21,18 @@ mod host;
 #[allow(dead_code, reason = "the bench `compact` asks for the tokens, too")]
 mod reach;
 
+#[path = "../../../recall/examples/recall/bootstrap.rs"]
+mod bootstrap;
+
+#[path = "../../../recall/examples/recall/locomo.rs"]
+#[allow(dead_code, reason = "when something was said is not needed")]
 mod locomo;
 
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
 use beam::{Chat, Question};
+use bootstrap::{interval, mean};
 use host::Still;
 use pollster::block_on;
 use reach::{Prompt, reachable};
@@ -143,22 +149,6 @@ fn measure(chat: &Chat, budget: u64, counter: &Rc<Bpe>) -> Vec<[f64; 4]> {
     asked.map(of).collect()
 }
 
-fn mean(all: &[f64]) -> f64 {
-    100.0 * all.iter().sum::<f64>() / all.len().max(1) as f64
-}
-
-/// The interval that has 95 of 100 means of questions drawn anew (bootstrap). Every run draws the same.
-fn interval(all: &[f64]) -> (f64, f64) {
-    let mut state = 1u64;
-    let mut drawn = || {
-        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        all[(state >> 33) as usize % all.len()]
-    };
-    let mut means: Vec<f64> = (0..1000).map(|_| mean(&(0..all.len()).map(|_| drawn()).collect::<Vec<_>>())).collect();
-    means.sort_by(f64::total_cmp);
-    (means[25], means[974])
-}
-
 fn report(name: &str, chats: &[&Chat], target: Option<f64>, counter: &Rc<Bpe>) {
     for budget in [2000, 8000] {
         let all: Vec<[f64; 4]> = chats.iter().flat_map(|chat| measure(chat, budget, counter)).collect();
@@ -206,10 +196,26 @@ fn main() {
     report("BEAM", &beam.iter().collect::<Vec<_>>(), Some(15.0), &counter);
     match std::env::var_os("THREADKEEP_CHATS") {
         Some(path) => {
-            let chats = locomo::chats(path.as_ref());
+            let mut chats = Vec::new();
+            locomo::values(path.as_ref(), &mut |file, value| {
+                let name = file.file_stem().unwrap_or_default().to_string_lossy();
+                chats.extend(locomo::sample(&value).map(|sample| of_locomo(sample, &name)));
+                true
+            });
             report("LoCoMo", &chats.iter().collect::<Vec<_>>(), Some(15.0), &counter);
         }
         None => println!("LoCoMo: skipped (--chats PATH names its folder)"),
+    }
+}
+
+/// A sample as a chat. Both are people: nobody is the assistant.
+fn of_locomo(sample: locomo::Sample, name: &str) -> Chat {
+    let asked = sample.asked.into_iter().filter(|asked| !asked.never_said);
+    let question = |asked: locomo::Asked| Question { text: asked.text, answer: asked.answer, evidence: asked.evidence };
+    Chat {
+        name: name.to_owned(),
+        messages: sample.turns.into_iter().map(|turn| Message::user(turn.text)).collect(),
+        questions: asked.map(question).collect(),
     }
 }
 

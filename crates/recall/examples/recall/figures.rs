@@ -2,6 +2,7 @@
 
 use threadkeep_recall::{Filter, Language, Query, Tuning};
 
+use crate::bootstrap;
 use crate::meaning;
 use crate::plain::Plain;
 use crate::questions::Set;
@@ -103,23 +104,16 @@ fn of(found: &[usize], evidence: &[usize]) -> Figures {
     [share(1), share(5), share(10), share(20), first]
 }
 
-/// The mean of one figure in percent.
-pub fn mean(all: &[Figures], at: usize) -> f64 {
-    100.0 * all.iter().map(|figures| figures[at]).sum::<f64>() / all.len().max(1) as f64
+fn column(all: &[Figures], at: usize) -> Vec<f64> {
+    all.iter().map(|figures| figures[at]).collect()
 }
 
-/// The interval that has 95 of 100 means of questions drawn anew (bootstrap), in percent. Every run draws the same.
+/// The mean of one figure in percent.
+pub fn mean(all: &[Figures], at: usize) -> f64 {
+    bootstrap::mean(&column(all, at))
+}
+
+/// The interval of one figure, as [`bootstrap::interval`] has it.
 pub fn interval(all: &[Figures], at: usize) -> (f64, f64) {
-    let mut state = 1u64;
-    let mut means = Vec::new();
-    for _ in 0..1000 {
-        let mut sum = 0.0;
-        for _ in all {
-            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-            sum += all[(state >> 33) as usize % all.len()][at];
-        }
-        means.push(100.0 * sum / all.len().max(1) as f64);
-    }
-    means.sort_by(f64::total_cmp);
-    (means[25], means[974])
+    bootstrap::interval(&column(all, at))
 }

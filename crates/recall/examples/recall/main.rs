@@ -5,9 +5,12 @@
 
 #![allow(clippy::unwrap_used, reason = "a measurement that cannot go on should stop")]
 
+mod bootstrap;
 mod figures;
 #[path = "../../../core/tests/support/folder.rs"]
 mod folder;
+#[allow(dead_code, reason = "answers are for the engine's bench")]
+mod locomo;
 mod meaning;
 mod others;
 mod plain;
