@@ -5,10 +5,9 @@
 
 import process from "node:process";
 import { parseArgs } from "node:util";
-import { ThreadkeepError } from "../errors.js";
 import { VERSION } from "../version.js";
 import { COMMANDS, type Call } from "./commands.js";
-import { PLACE, PLACE_HELP, Trouble } from "./place.js";
+import { PLACE, PLACE_HELP, Trouble, explained } from "./place.js";
 import { print, say, table } from "./print.js";
 
 const OPTIONS = {
@@ -34,7 +33,7 @@ ${PLACE_HELP}
 `;
 
 /** The command line was not understood. */
-class Misuse extends Error {}
+class Misuse extends Trouble {}
 
 /** What `eval "$(threadkeep completion bash)"` takes. */
 const COMPLETIONS: Readonly<Record<string, (commands: string, options: string) => string>> = {
@@ -83,12 +82,7 @@ async function main(): Promise<void> {
 process.stdout.on("error", (error: NodeJS.ErrnoException) => process.exit(error.code === "EPIPE" ? 0 : 1));
 
 main().catch((error: unknown) => {
-  const misuse = error instanceof Misuse || (error as { code?: unknown } | null)?.code?.toString().startsWith("ERR_PARSE_ARGS") === true;
-  if (misuse) say(`threadkeep: ${(error as Error).message}\nTry --help.`);
-  else if (error instanceof Trouble) say(`threadkeep: ${error.message}`);
-  else if (error instanceof ThreadkeepError && error.code === "blocked")
-    say(`threadkeep: ${error.message} Perhaps another program has it open: with --sqlite FILE in each, all share that file.`);
-  else if (error instanceof ThreadkeepError) say(`threadkeep: ${error.message} (${error.code})`);
-  else say(error instanceof Error ? (error.stack ?? error.message) : String(error));
-  process.exitCode = misuse ? 2 : 1;
+  const { words, misuse } = explained(error, "Perhaps another program has it open: with --sqlite FILE in each, all share that file.");
+  say(error instanceof Misuse ? `threadkeep: ${words}\nTry --help.` : `threadkeep: ${words}`);
+  process.exitCode = misuse || error instanceof Misuse ? 2 : 1;
 });

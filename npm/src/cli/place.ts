@@ -3,7 +3,7 @@
 
 import { homedir } from "node:os";
 import process from "node:process";
-import { Threadkeep } from "../index.js";
+import { Threadkeep, ThreadkeepError } from "../index.js";
 import type { StoreAdapter } from "../stores/adapter.js";
 
 /** The options, for `parseArgs`. */
@@ -33,6 +33,18 @@ export interface Place {
 
 /** Why a program cannot go on, in words for people. */
 export class Trouble extends Error {}
+
+/**
+ * What a program says of an error, and whether it was called in a way that it does not understand. `blocked` says what to do where another
+ * program has the place.
+ */
+export function explained(error: unknown, blocked: string): { words: string; misuse: boolean } {
+  const misuse = (error as { code?: unknown } | null)?.code?.toString().startsWith("ERR_PARSE_ARGS") === true;
+  if (misuse) return { words: `${(error as Error).message}\nTry --help.`, misuse };
+  if (error instanceof Trouble) return { words: error.message, misuse };
+  if (error instanceof ThreadkeepError) return { words: error.code === "blocked" ? `${error.message} ${blocked}` : `${error.message} (${error.code})`, misuse };
+  return { words: error instanceof Error ? (error.stack ?? error.message) : String(error), misuse };
+}
 
 /** Opens the keep that the options name. */
 export async function openPlace({ folder, sqlite, name, scope, memory }: Place): Promise<Threadkeep> {

@@ -5,10 +5,10 @@
 
 import process from "node:process";
 import { parseArgs } from "node:util";
-import { PLACE, PLACE_HELP, Trouble, openPlace, type Place } from "../cli/place.js";
-import { ThreadkeepError, VERSION } from "../index.js";
+import { PLACE, PLACE_HELP, Trouble, explained, openPlace, type Place } from "../cli/place.js";
+import { VERSION } from "../index.js";
 import type { McpServerOptions } from "./mcp.js";
-import { PeerMissing, findPeer } from "./peer.js";
+import { findPeer } from "./peer.js";
 
 const HELP = `threadkeep-mcp ${VERSION}: conversation memory for any MCP host
 
@@ -159,15 +159,11 @@ function counting(transport: Transport): { transport: Transport; none(): Promise
   return { transport, none: () => (open.size === 0 ? Promise.resolve() : new Promise((resolve) => waiting.push(resolve))) };
 }
 
+const BLOCKED =
+  "Perhaps it is this same server, started for another window of the host: start each with --sqlite FILE instead of --folder, and all share that file.";
+
 function failed(error: unknown): void {
-  if (error instanceof Trouble || error instanceof PeerMissing) say(error.message);
-  else if (error instanceof ThreadkeepError && error.code === "blocked")
-    say(
-      `${error.message} Perhaps it is this same server, started for another window of the host: start each with --sqlite FILE instead of --folder, and all share that file.`,
-    );
-  else if (error instanceof ThreadkeepError) say(`${error.message} (${error.code})`);
-  else if ((error as { code?: unknown } | null)?.code?.toString().startsWith("ERR_PARSE_ARGS") === true) say(`${(error as Error).message}\nTry --help.`);
-  else say(error instanceof Error ? (error.stack ?? error.message) : String(error));
+  say(explained(error, BLOCKED).words);
   process.exit(1);
 }
 

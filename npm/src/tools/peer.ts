@@ -6,9 +6,10 @@ import { createRequire, register } from "node:module";
 import { dirname, join } from "node:path";
 import process from "node:process";
 import { fileURLToPath, pathToFileURL } from "node:url";
+import { Trouble } from "../cli/place.js";
 
 /** The package is in neither place. */
-export class PeerMissing extends Error {}
+export class PeerMissing extends Trouble {}
 
 /** A loader that finds a package from another place, which `register` hands to it. */
 const LOADER = `let from;
