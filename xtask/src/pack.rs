@@ -11,6 +11,7 @@ use crate::notices;
 use crate::page;
 use crate::paths::Paths;
 use crate::run::{npm, quiet, show};
+use crate::serve::HEADERS;
 use crate::setup;
 use crate::size::{NPM, NPM_PARTS, Sizes};
 use crate::wasm::{self, Module, Tools};
@@ -48,6 +49,9 @@ pub(crate) fn build(paths: &Paths) -> Result<Packed> {
             fs::remove_file(raw)?;
         }
     }
+    let headers: serde_json::Map<_, _> =
+        HEADERS.iter().map(|(name, value)| ((*name).to_owned(), (*value).into())).collect();
+    fs::write(scratch.path().join("headers.json"), serde_json::to_string(&headers)?)?;
     scratch.put()?;
 
     setup::packages(paths, &package)?;

@@ -7,7 +7,7 @@ use std::thread;
 
 use anyhow::{Context as _, Result, anyhow};
 use axum::Router;
-use axum::http::{HeaderValue, header};
+use axum::http::{HeaderName, HeaderValue};
 use tower_http::services::ServeDir;
 use tower_http::set_header::SetResponseHeaderLayer;
 
@@ -19,6 +19,14 @@ use crate::paths::Paths;
 const POLICY: &str = "default-src 'none'; script-src 'self' 'wasm-unsafe-eval'; style-src 'self'; img-src 'self' data: blob:; \
                       font-src 'self'; manifest-src 'self'; connect-src 'self' https: http:; worker-src 'self'; base-uri 'none'; \
                       form-action 'none'; frame-ancestors 'none'";
+/// The headers that the page is meant to have, as [`serve`] sends them, and `threadkeep serve` of the npm package.
+pub(crate) const HEADERS: [(&str, &str); 5] = [
+    ("cache-control", "no-cache"),
+    ("vary", "accept-encoding"),
+    ("content-security-policy", POLICY),
+    ("x-content-type-options", "nosniff"),
+    ("referrer-policy", "no-referrer"),
+];
 /// How many ports above the wanted one are tried.
 const TRIES: u16 = 50;
 
@@ -71,14 +79,9 @@ fn free_port(wanted: u16) -> Result<TcpListener> {
 
 fn serve(listener: TcpListener, site: &Path) -> Result<()> {
     let mut app = Router::new().fallback_service(ServeDir::new(site).precompressed_gzip());
-    for (name, value) in [
-        (header::CACHE_CONTROL, "no-cache"),
-        (header::VARY, "accept-encoding"),
-        (header::CONTENT_SECURITY_POLICY, POLICY),
-        (header::X_CONTENT_TYPE_OPTIONS, "nosniff"),
-        (header::REFERRER_POLICY, "no-referrer"),
-    ] {
-        app = app.layer(SetResponseHeaderLayer::overriding(name, HeaderValue::from_static(value)));
+    for (name, value) in HEADERS {
+        let (name, value) = (HeaderName::from_static(name), HeaderValue::from_static(value));
+        app = app.layer(SetResponseHeaderLayer::overriding(name, value));
     }
     listener.set_nonblocking(true)?;
     let runtime = tokio::runtime::Builder::new_current_thread().enable_io().build()?;
@@ -107,6 +110,14 @@ mod tests {
         fs::write(site.join("index.html"), "<p>page").unwrap();
         fs::write(site.join("a b.wasm"), "wasm").unwrap();
         (folder, site)
+    }
+
+    #[test]
+    fn the_docs_have_the_headers() {
+        let docs = include_str!("../../docs/hosting.md").to_lowercase();
+        for (name, value) in HEADERS {
+            assert!(docs.contains(&format!("{name}: {}", value.to_lowercase())), "{name}: {value}");
+        }
     }
 
     #[test]

@@ -2,7 +2,7 @@
 // `threadkeep serve`: the page, from the package, on this machine only.
 
 import { createReadStream } from "node:fs";
-import { stat } from "node:fs/promises";
+import { readFile, stat } from "node:fs/promises";
 import { createServer, type Server } from "node:http";
 import { extname, join, normalize, sep } from "node:path";
 import { pipeline } from "node:stream";
@@ -23,17 +23,6 @@ const TYPES: Record<string, string> = {
   ".webmanifest": "application/manifest+json",
 };
 
-/** The headers that the page is meant to have; `docs/hosting.md` says why. */
-const HEADERS = {
-  "cache-control": "no-cache",
-  vary: "accept-encoding",
-  "x-content-type-options": "nosniff",
-  "referrer-policy": "no-referrer",
-  "content-security-policy":
-    "default-src 'none'; script-src 'self' 'wasm-unsafe-eval'; style-src 'self'; img-src 'self' data: blob:; font-src 'self'; " +
-    "manifest-src 'self'; connect-src 'self' https: http:; worker-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
-};
-
 /**
  * Serves the page on 127.0.0.1, compressed for browsers that take it. The port is `port`, or the first free one after it; 0 is any.
  *
@@ -41,14 +30,16 @@ const HEADERS = {
  */
 export async function serve(port: number): Promise<{ address: string; close(): Promise<void> }> {
   if ((await look(join(SITE, "index.html"))) === undefined) throw new Trouble("this package was built without the page");
+  // As the build gives them; `docs/hosting.md` says why.
+  const headers = JSON.parse(await readFile(join(SITE, "headers.json"), "utf8")) as Record<string, string>;
   const server = createServer((request, response) => {
     void look(file(request.url ?? "/")).then((found) => {
       const known = request.method === "GET" || request.method === "HEAD";
-      if (found === undefined || !known) return response.writeHead(known ? 404 : 405, HEADERS).end();
+      if (found === undefined || !known) return response.writeHead(known ? 404 : 405, headers).end();
       const { path, type, size } = found;
       const asItIs = !found.gzip || /\bgzip\b/.test(String(request.headers["accept-encoding"]));
       response.writeHead(200, {
-        ...HEADERS,
+        ...headers,
         "content-type": type,
         ...(asItIs ? { "content-length": size } : {}),
         ...(found.gzip && asItIs ? { "content-encoding": "gzip" } : {}),
