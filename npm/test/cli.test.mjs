@@ -16,7 +16,7 @@ after(() => rmSync(folder, { recursive: true, force: true }));
 /** A home folder with a session of Claude Code of so many turns; gives the session's file. */
 function home(name, turns = 2) {
   const at = join(folder, name);
-  const project = join(at, ".claude/projects/-work-garden");
+  const project = join(at, ".claude/projects/-home-ann-garden");
   mkdirSync(project, { recursive: true });
   const file = join(project, "5e551000-0000-4000-8000-000000000001.jsonl");
   writeFileSync(file, "");
@@ -32,7 +32,7 @@ function say(file, turn, question) {
     parentUuid: number === 0 ? null : uuid(number - 1),
     isSidechain: false,
     userType: "external",
-    cwd: "/work/garden",
+    cwd: "/home/ann/garden",
     sessionId: "5e551000-0000-4000-8000-000000000001",
     version: "2.0.1",
     type: role,

@@ -53,7 +53,7 @@ pub fn covered(card: Option<&Card>, end: u32) -> String {
     }
 }
 
-/// Messages that left, came in, or stayed, in words. The first epoch has no prompt before it.
+/// Says how many messages left, came in or stayed. The first epoch has no prompt before it.
 pub fn moved(fate: Fate, messages: u64, first: bool) -> String {
     let verb = match fate {
         Fate::Left => "left",
@@ -65,14 +65,14 @@ pub fn moved(fate: Fate, messages: u64, first: bool) -> String {
     format!("{} {verb}", plural(messages, "message"))
 }
 
-/// How many messages are in none of the prompts, in words.
+/// Says how many messages no prompt has.
 pub fn absent(messages: u32, first: bool) -> String {
     let verb = if messages == 1 { "is" } else { "are" };
     let place = if first { "not in the prompt" } else { "in neither prompt" };
     format!("{} {verb} {place}", plural(messages.into(), "message"))
 }
 
-/// How many statements two summaries share, in words; `both` says it for each statement of the one that came in or left.
+/// Says how many statements two summaries share. `both` has a flag for each statement of the summary that came in or left.
 pub fn compared(both: &[bool], came: bool, other: bool) -> String {
     let kept = both.iter().filter(|both| **both).count();
     match (came, other) {

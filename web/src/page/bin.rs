@@ -1,4 +1,4 @@
-//! Deleting: what goes lies in the bin for a while, and a notice offers to undo it. The dialog shows what is in the bin.
+//! Deletes into the bin, and offers Undo in a notice. The dialog lists the bin.
 
 use leptos::prelude::*;
 use leptos::task::spawn_local;

@@ -199,7 +199,7 @@ impl Panel {
     }
 }
 
-/// Where the key of a connection is, in words.
+/// Says where the key of a connection is.
 fn held(inside: bool, state: KeyState) -> &'static str {
     match (inside, state) {
         (true, _) => "needs no key",

@@ -9,7 +9,7 @@ use crate::page::dom;
 use crate::page::view::{click, follow, live, markup, on};
 
 impl Scrub {
-    /// The slider's place in words.
+    /// Names the epoch at which the slider is.
     pub(super) fn place(self) -> String {
         let at = self.at.get();
         let of = format!("Epoch {} of {}", at + 1, self.last() + 1);
