@@ -45,6 +45,23 @@ test("the newer of two previews is shown, also where its vocabulary comes first"
     assert.equal(await tab.get("compact-failed").count(), 0);
   }));
 
+test("a choice takes the preview of the choice before away at once", () =>
+  site.visit(async (tab) => {
+    await opened(tab);
+    await tab.get("compact").click();
+    await tab.get("compact-preview").waitFor();
+    // On a busy machine even the shortest timer comes late.
+    await tab.page.evaluate(() => {
+      const soon = window.setTimeout;
+      window.setTimeout = (run, wait, ...rest) => soon(run, (wait ?? 0) + 1_000, ...rest);
+    });
+    await tab.get("compact-everybody").check();
+    assert.equal(await tab.get("compact-preview").count(), 0);
+    assert.ok(await tab.get("compact-confirm").isDisabled());
+    await tab.get("compact-preview").waitFor();
+    assert.ok(await tab.get("compact-confirm").isEnabled());
+  }));
+
 test("each strategy is previewed, and a sliding window has no summary", () =>
   site.visit(async (tab) => {
     await opened(tab);
@@ -190,6 +207,7 @@ function standIn(mode) {
     static create = async ({ type, format, monitor }) => {
       if (type !== "key-points" || format !== "plain-text") throw new TypeError("other options were expected");
       monitor({ addEventListener() {} });
+      if (mode === "late") await new Promise((made) => (window.made = made));
       return new self.Summarizer();
     };
     inputQuota = 700;
@@ -258,6 +276,23 @@ test("a compaction that the browser's summariser never answers can be cancelled"
     await tab.get("dialog").waitFor({ state: "detached" });
     const promised = await compact(tab);
     assert.ok(promised.after < promised.before);
+  }));
+
+test("a summariser that is made late does not undo what was chosen meanwhile", () =>
+  withSummarizer("late", async (tab) => {
+    await opened(tab);
+    await tab.get("compact").click();
+    await tab.get("compact-preview").waitFor();
+    await tab.get("compact-summariser").selectOption("1");
+    await tab.page.waitForFunction(() => window.made);
+    await tab.get("compact-summariser").selectOption("0");
+    await tab.get("compact-preview").waitFor();
+    await tab.page.evaluate(() => window.made());
+    await tab.page.waitForTimeout(300);
+    await tab.get("compact-confirm").click();
+    await tab.get("compaction").waitFor();
+    assert.deepEqual(await tab.page.evaluate(() => window.asked), []);
+    assert.doesNotMatch(await tab.get("compaction").innerText(), /by the browser/);
   }));
 
 test("without such a summariser there is no choice", () =>

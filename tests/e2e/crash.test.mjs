@@ -52,7 +52,7 @@ for (const [what, how] of [
   ["nearly a whole record", { length: 20, written: 10 }],
   ["a piece of a record", { pieces: true }],
 ]) {
-  test(`a log that a kill has torn is not written on: ${what}`, { timeout: 3 * 60_000 }, async (t) => {
+  test(`a log that a kill has torn is not written on: ${what}`, { timeout: 6 * 60_000 }, async (t) => {
     const profile = scratch("profile");
     let running;
     try {

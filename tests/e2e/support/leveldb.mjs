@@ -45,12 +45,15 @@ export function end(profile) {
   return pieces ? "pieces" : "whole";
 }
 
-/** Waits until the browser has begun a new log since `before` (the newest one then) and put what was older into tables. */
+/**
+ * Waits until the browser has begun a new log since `before` (the newest one then) and put what was older into tables. It
+ * does that in a task of its lowest priority, which a busy machine leaves waiting for seconds.
+ */
 export async function moved(profile, before) {
   for (let tries = 0; ; tries += 1) {
     const now = logs(profile);
     if (now.length === 1 && now[0] !== before) return;
-    if (tries === 400) throw new Error(`no new log within 10 s: ${now.length === 0 ? "there is none" : now.join(", ")}`);
+    if (tries === 2_400) throw new Error(`no new log within 60 s: ${now.length === 0 ? "there is none" : now.join(", ")}`);
     await sleep(25);
   }
 }

@@ -86,11 +86,17 @@ impl Asking {
         connections.in_use().filter(able)
     }
 
-    /// Asks what it would do.
-    fn preview(self) {
+    /// What was asked before does not count any more. Gives the number of what is asked next.
+    fn anew(self) -> u32 {
         let number = self.asked.get_value() + 1;
         self.asked.set_value(number);
         self.known.set(Known::Reading);
+        number
+    }
+
+    /// Asks what it would do.
+    fn preview(self) {
+        let number = self.anew();
         self.page.engine.compacting.set(None);
         self.part.set(None);
         let ask = self.recall(true);
@@ -152,9 +158,10 @@ impl Asking {
                 self.way.update(|way| way.tail = number);
             }
         }
-        let way = self.way.get_untracked();
+        // At once, so that nobody confirms this choice below the preview of the one before.
+        let number = self.anew();
         let later = move || {
-            if self.way.try_get_untracked() == Some(way) && !self.busy.get_untracked() {
+            if self.asked.try_get_value() == Some(number) {
                 self.preview();
             }
         };

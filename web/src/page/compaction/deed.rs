@@ -22,6 +22,7 @@ impl Asking {
                 if self.open_browser().await.is_none() {
                     return;
                 }
+                self.use_browser();
                 if self.browser.with_value(Option::is_none) {
                     // It cannot be had. What the built-in one would do is not what was asked for.
                     self.busy.set(false);

@@ -5,7 +5,7 @@ use leptos::task::spawn_local;
 use wasm_bindgen::JsCast;
 use web_sys::HtmlInputElement;
 
-use super::{Asking, Known};
+use super::Asking;
 use crate::page::browser::{self, Browser, Offer};
 use crate::page::view::{Slot, draw, live, markup};
 
@@ -24,17 +24,17 @@ impl Asking {
 
     /// Asks anew with the browser's summariser, where it is there. One that must be loaded first waits for the button that says so.
     pub(super) fn take_browser(self) {
-        // What was asked before is of no interest any more.
-        self.asked.update_value(|asked| *asked += 1);
+        let number = self.anew();
         self.page.engine.stop_compaction();
-        self.known.set(Known::Reading);
         let unmade = self.browser.with_value(Option::is_none);
         if unmade && self.offered.get_untracked() != Some(true) {
             self.loads.set(true);
             return self.preview();
         }
         spawn_local(async move {
-            if self.open_browser().await.is_some() {
+            // Whoever has chosen something else meanwhile keeps that.
+            if self.open_browser().await.is_some() && self.asked.try_get_value() == Some(number) {
+                self.use_browser();
                 self.preview();
             }
         });
@@ -55,18 +55,22 @@ impl Asking {
                     self.browser.set_value(Some(browser));
                     self.offered.set(Some(true));
                 }
-                Err(why) => {
-                    if let Some(select) = self.summariser.get() {
-                        select.unchecked_into::<HtmlInputElement>().set_value("0");
-                    }
-                    self.page.notices.say("The browser's summariser cannot be used", &why);
-                }
+                Err(why) => self.page.notices.say("The browser's summariser cannot be used", &why),
             }
         }
+        Some(())
+    }
+
+    /// Takes the browser's summariser, or the built-in one where the browser's could not be made.
+    pub(super) fn use_browser(self) {
         self.loads.set(false);
         let tokens = self.browser.with_value(|browser| browser.as_ref().map(Browser::tokens));
+        if tokens.is_none()
+            && let Some(select) = self.summariser.get()
+        {
+            select.unchecked_into::<HtmlInputElement>().set_value("0");
+        }
         self.way.update(|way| way.browser = tokens);
-        Some(())
     }
 
     /// The choice of who summarises, where there is one.
