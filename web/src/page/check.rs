@@ -3,10 +3,9 @@
 use leptos::prelude::*;
 use leptos::task::spawn_local;
 use threadkeep_core::{MessageId, TranscriptId};
-use web_sys::Node;
 
 use super::state::Page;
-use super::view::{click, draw, markup};
+use super::typed::drawn;
 use crate::format;
 use crate::route::Route;
 use crate::wire::{Ask, Finding, Recall, Reply};
@@ -16,9 +15,9 @@ use crate::words::words;
 const MOST: usize = 100;
 
 /// The dialog's body.
-pub fn dialog(page: Page, transcript: &TranscriptId, leaf: &MessageId) -> Node {
+#[component]
+pub fn Check(page: Page, transcript: TranscriptId, leaf: MessageId) -> impl IntoView {
     let found = RwSignal::new(None::<Result<Vec<Finding>, String>>);
-    let (transcript, leaf) = (transcript.clone(), leaf.clone());
     let asked = Ask::Recall(Box::new(Recall::Check(leaf.clone())));
     spawn_local(async move {
         let read = match page.engine.ask(asked).await {
@@ -28,57 +27,57 @@ pub fn dialog(page: Page, transcript: &TranscriptId, leaf: &MessageId) -> Node {
         };
         found.try_set(Some(read));
     });
-    let view = move |found: &Option<Result<Vec<Finding>, String>>| {
-        Some(match found {
-            None => markup!(r#"<p class="faint" role="status">Checking the branch…</p>"#),
-            Some(Err(why)) => markup!(r#"<p role="alert">{}</p>"#, why.clone()),
-            Some(Ok(found)) if found.is_empty() => markup!(
-                r#"<p data-testid="check-sound">Nothing is wrong: every tool call has its result, and no message is empty.</p>"#
-            ),
-            Some(Ok(found)) => list(page, &transcript, &leaf, found),
-        })
+    let view = move || match found.get() {
+        None => view! { <p class="faint" role="status">"Checking the branch…"</p> }.into_any(),
+        Some(Err(why)) => view! { <p role="alert">{why}</p> }.into_any(),
+        Some(Ok(found)) if found.is_empty() => view! {
+            <p data-testid="check-sound">
+                "Nothing is wrong: every tool call has its result, and no message is empty."
+            </p>
+        }
+        .into_any(),
+        Some(Ok(found)) => {
+            let (transcript, leaf) = (transcript.clone(), leaf.clone());
+            view! { <Findings page transcript leaf found/> }.into_any()
+        }
     };
-    markup!(r#"<div data-testid="check">{}</div>"#, draw(move || found.get(), view))
+    view! { <div data-testid="check">{view}</div> }
 }
 
-fn list(page: Page, transcript: &TranscriptId, leaf: &MessageId, found: &[Finding]) -> Node {
-    let line = |finding: &Finding| {
-        let to = Route {
-            transcript: Some(transcript.clone()),
-            leaf: Some(leaf.clone()),
-            at: Some(finding.node.clone()),
-            ..Route::default()
-        };
-        let open = move || {
+/// What was found, and the press that mends it.
+#[component]
+fn Findings(page: Page, transcript: TranscriptId, leaf: MessageId, found: Vec<Finding>) -> impl IntoView {
+    let many = format::plural(found.len() as u64, "thing");
+    let more = found.len().checked_sub(MOST + 1).map(|more| {
+        view! { <p class="faint">{format!("and {}", format::plural(more as u64 + 1, "more finding"))}</p> }
+    });
+    let route = Route { transcript: Some(transcript.clone()), leaf: Some(leaf.clone()), ..Route::default() };
+    let line = |finding: Finding| {
+        let to = Route { at: Some(finding.node), ..route.clone() };
+        let open = move |_| {
             page.dialog.set(None);
             page.nav.go(to.clone());
         };
-        markup!(
-            r#"<li><span>{}</span> <button type="button" class="quiet small" data-testid="check-show" onclick={}>Show</button></li>"#,
-            format::capital(&finding.words),
-            click(open),
-        )
+        view! {
+            <li>
+                <span>{drawn(&format::capital(&finding.words))}</span>
+                " "
+                <button type="button" class="quiet small" data-testid="check-show" on:click=open>"Show"</button>
+            </li>
+        }
     };
-    let more = found.len().checked_sub(MOST + 1).map(|more| {
-        markup!(r#"<p class="faint">{}</p>"#, format!("and {}", format::plural(more as u64 + 1, "more finding")))
-    });
-    let (at, thread) = (leaf.clone(), transcript.clone());
-    let mend = move || {
-        let (at, thread) = (at.clone(), thread.clone());
-        spawn_local(async move { mended(page, thread, at).await });
-    };
-    markup!(
-        r#"
-        <p>{}</p>
-        <ul class="check-found">{}</ul>
-        {}
-        <p class="faint">Mending copies the branch from the first finding on. What is left out of prompts stays on the screen, and this branch stays as it is.</p>
-        <p><button type="button" data-testid="check-mend" onclick={}>Mend in a new branch</button></p>"#,
-        format!("{} in this branch that a model may stumble over:", format::plural(found.len() as u64, "thing")),
-        found.iter().take(MOST).map(line).collect::<Vec<Node>>(),
-        more,
-        click(mend),
-    )
+    let mend = move |_| spawn_local(mended(page, transcript.clone(), leaf.clone()));
+    view! {
+        <p>{format!("{many} in this branch that a model may stumble over:")}</p>
+        <ul class="check-found">{found.into_iter().take(MOST).map(line).collect_view()}</ul>
+        {more}
+        <p class="faint">
+            "Mending copies the branch from the first finding on. What is left out of prompts stays on the screen, and this branch stays as it is."
+        </p>
+        <p>
+            <button type="button" data-testid="check-mend" on:click=mend>"Mend in a new branch"</button>
+        </p>
+    }
 }
 
 async fn mended(page: Page, transcript: TranscriptId, leaf: MessageId) {

@@ -6,10 +6,9 @@ use leptos::task::spawn_local;
 use serde_json::Value;
 use threadkeep::protocol::ErrorReply;
 use threadkeep_core::{MessageId, TranscriptId};
-use web_sys::Node;
 
 use super::state::Page;
-use super::view::{click, draw, markup};
+use super::typed::drawn;
 use crate::compare::parting;
 use crate::route::Route;
 use crate::wire::{Ask, Branch, Compared, Question, Recall, Reply};
@@ -46,87 +45,96 @@ struct Both {
 }
 
 /// The dialog's body.
-pub fn dialog(page: Page, transcript: &TranscriptId, leaves: [MessageId; 2]) -> Node {
+#[component]
+pub fn Compare(page: Page, transcript: TranscriptId, leaves: [MessageId; 2]) -> impl IntoView {
     let both = RwSignal::new(None::<Result<Both, String>>);
     let of = transcript.clone();
     spawn_local(async move {
         let read = read(page, &of, leaves).await.map_err(|error| words::words(&error).title);
         both.try_set(Some(read));
     });
-    let of = transcript.clone();
-    let view = move |both: &Option<Result<Both, String>>| {
-        Some(match both {
-            None => markup!(r#"<p class="faint" role="status">Reading both branches…</p>"#),
-            Some(Err(why)) => markup!(r#"<p role="alert">{}</p>"#, why.clone()),
-            Some(Ok(both)) => shown(page, &of, both),
-        })
-    };
-    markup!(r#"<div class="compare" data-testid="compare">{}</div>"#, draw(move || both.get(), view))
+    view! {
+        <div class="compare" data-testid="compare">
+            {move || match both.get() {
+                None => view! { <p class="faint" role="status">"Reading both branches…"</p> }.into_any(),
+                Some(Err(why)) => view! { <p role="alert">{why}</p> }.into_any(),
+                Some(Ok(both)) => view! { <Sides page transcript=transcript.clone() both/> }.into_any(),
+            }}
+        </div>
+    }
 }
 
-fn shown(page: Page, transcript: &TranscriptId, both: &Both) -> Node {
-    let column = |(at, side): (usize, &Side)| {
-        let to = Route { transcript: Some(transcript.clone()), leaf: Some(side.leaf.clone()), ..Route::default() };
-        let open = move || {
-            page.dialog.set(None);
-            page.nav.go(to.clone());
-        };
-        let line = |(node, role, said): &(MessageId, String, String)| {
-            markup!(
-                r#"<li data-node={}><p class={}>{}</p><p class="compare-words" dir="auto">{}</p></li>"#,
-                node.to_string(),
-                format!(
-                    "who role-{}",
-                    if matches!(role.as_str(), "user" | "assistant" | "tool") { role } else { "other" }
-                ),
-                pieces::role_label(role).to_owned(),
-                said.clone(),
-            )
-        };
-        let more = (side.more > 0).then(|| {
-            markup!(r#"<p class="faint">{}</p>"#, format!("and {}", format::plural(side.more as u64, "more node")))
-        });
-        let only = |words: &String| markup!(r#"<li dir="auto">{}</li>"#, words.clone());
-        markup!(
-            r#"
-            <section aria-label={} data-testid="compare-side">
-                <h3>{}</h3>
-                <p class="thread-facts"><span data-testid="compare-tokens">{}</span><span>{}</span></p>
-                <ol class="compare-said">{}</ol>
-                {}
-                <details class="compare-prompt">
-                    <summary>{}</summary>
-                    <ol>{}</ol>
-                </details>
-                <p><button type="button" class="small" data-testid="compare-open" onclick={}>Open this branch</button></p>
-            </section>"#,
-            if at == 0 { "This branch" } else { "The other branch" },
-            if at == 0 { "This branch" } else { "The other branch" },
-            format!("{} tokens in its prompt", format::count(side.tokens)),
-            format::plural(side.nodes as u64, "node"),
-            side.said.iter().map(line).collect::<Vec<Node>>(),
-            more,
-            format!("Only in its prompt: {}", format::plural(side.prompt.len() as u64, "message")),
-            side.prompt.iter().map(only).collect::<Vec<Node>>(),
-            click(open),
-        )
-    };
-    let sides: Vec<Node> = both.sides.iter().enumerate().map(column).collect();
+/// What both have in common, and each from there on.
+#[component]
+fn Sides(page: Page, transcript: TranscriptId, both: Both) -> impl IntoView {
     let common = match both.shared {
         0 => "The branches have nothing in common.".to_owned(),
         shared => {
             format!("Both begin with the same {}; the last is: “{}”", format::plural(shared as u64, "node"), both.last)
         }
     };
-    markup!(
-        r#"
-        <p data-testid="compare-common" dir="auto">{}</p>
-        <p data-testid="compare-prefix">{}</p>
-        <div class="compare-sides">{}</div>"#,
-        common,
-        format!("Their prompts begin with the same {}.", format::plural(both.prefix as u64, "message")),
-        sides,
-    )
+    let prefix = format!("Their prompts begin with the same {}.", format::plural(both.prefix as u64, "message"));
+    let [this, other] = both.sides;
+    let of = transcript.clone();
+    view! {
+        <p data-testid="compare-common" dir="auto">{drawn(&common)}</p>
+        <p data-testid="compare-prefix">{prefix}</p>
+        <div class="compare-sides">
+            <Column page transcript=of side=this title="This branch"/>
+            <Column page transcript side=other title="The other branch"/>
+        </div>
+    }
+}
+
+/// One of the branches.
+#[component]
+fn Column(page: Page, transcript: TranscriptId, side: Side, title: &'static str) -> impl IntoView {
+    let to = Route { transcript: Some(transcript), leaf: Some(side.leaf.clone()), ..Route::default() };
+    let open = move |_| {
+        page.dialog.set(None);
+        page.nav.go(to.clone());
+    };
+    let more = (side.more > 0).then(|| {
+        view! { <p class="faint">{format!("and {}", format::plural(side.more as u64, "more node"))}</p> }
+    });
+    let only = format!("Only in its prompt: {}", format::plural(side.prompt.len() as u64, "message"));
+    view! {
+        <section aria-label=title data-testid="compare-side">
+            <h3>{title}</h3>
+            <p class="thread-facts">
+                <span data-testid="compare-tokens">
+                    {format!("{} tokens in its prompt", format::count(side.tokens))}
+                </span>
+                <span>{format::plural(side.nodes as u64, "node")}</span>
+            </p>
+            <ol class="compare-said">{side.said.into_iter().map(said_line).collect_view()}</ol>
+            {more}
+            <details class="compare-prompt">
+                <summary>{only}</summary>
+                <ol>
+                    {side.prompt.iter().map(|words| view! { <li dir="auto">{drawn(words)}</li> }).collect_view()}
+                </ol>
+            </details>
+            <p>
+                <button type="button" class="small" data-testid="compare-open" on:click=open>"Open this branch"</button>
+            </p>
+        </section>
+    }
+}
+
+fn said_line((node, role, said): (MessageId, String, String)) -> impl IntoView {
+    let class = match role.as_str() {
+        "user" => "who role-user",
+        "assistant" => "who role-assistant",
+        "tool" => "who role-tool",
+        _ => "who role-other",
+    };
+    view! {
+        <li data-node=node.to_string()>
+            <p class=class>{drawn(pieces::role_label(&role))}</p>
+            <p class="compare-words" dir="auto">{drawn(&said)}</p>
+        </li>
+    }
 }
 
 async fn read(page: Page, transcript: &TranscriptId, leaves: [MessageId; 2]) -> Result<Both, ErrorReply> {

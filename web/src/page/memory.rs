@@ -3,14 +3,16 @@
 
 use std::sync::Arc;
 
+use leptos::html;
 use leptos::prelude::*;
 use leptos::task::spawn_local;
-use wasm_bindgen::JsCast;
-use web_sys::{Event, HtmlInputElement, KeyboardEvent, Node};
+use threadkeep_core::MessageId;
+use web_sys::KeyboardEvent;
 
 use super::dom;
 use super::state::Page;
-use super::view::{Spot, click, draw, follow, live, markup, on, rows, soon};
+use super::typed::{Sign, Time, drawn};
+use super::view::soon;
 use crate::route::Route;
 use crate::wire::{Ask, Memory, Recall, Reply};
 use crate::words;
@@ -35,9 +37,31 @@ struct Panel {
     here: RwSignal<bool>,
     /// The record that is being edited, as it was when that began.
     edited: StoredValue<Option<Memory>>,
+    /// What the record that is being edited says meanwhile.
+    overtaken: RwSignal<Option<String>>,
+}
+
+/// A row of a list.
+#[derive(Clone)]
+struct Row {
+    key: String,
+    one: Memory,
+    doing: Option<Doing>,
 }
 
 impl Panel {
+    fn new(page: Page) -> Self {
+        Self {
+            page,
+            all: RwSignal::new(None),
+            failed: RwSignal::new(None),
+            doing: RwSignal::new(None),
+            here: RwSignal::new(false),
+            edited: StoredValue::new(None),
+            overtaken: RwSignal::new(None),
+        }
+    }
+
     fn read(self) {
         spawn_local(async move {
             // Who has closed the panel meanwhile needs no answer.
@@ -55,17 +79,9 @@ impl Panel {
     /// Another tab may be as quick: one sees what it has written before one saves over it.
     fn overtaken(self, all: &[Memory]) {
         let Some(was) = self.edited.try_get_value().flatten() else { return };
-        let Some(note) = dom::find("[data-testid=memory-overtaken]") else { return };
-        let now = all.iter().find(|one| one.id == was.id);
-        let words = match now {
-            Some(now) if (&now.text, &now.tags) != (&was.text, &was.tags) => {
-                let tags = if now.tags.is_empty() { String::new() } else { format!(" ({})", now.tags.join(", ")) };
-                format!("Changed meanwhile, perhaps in another tab. It now says: “{}”{tags}", now.text)
-            }
-            _ => return,
-        };
-        dom::set_text(&note, &words);
-        let _ = note.remove_attribute("hidden");
+        if let Some(words) = overtaken(&was, all) {
+            drop(self.overtaken.try_set(Some(words)));
+        }
     }
 
     fn act(self, asked: Recall) {
@@ -86,159 +102,14 @@ impl Panel {
         self.all.with(|all| all.iter().flat_map(|all| all.iter()).filter(fits).cloned().collect())
     }
 
-    fn records(self, episodes: bool) -> crate::page::view::Slot {
-        rows(move |row| {
-            let doing = self.doing.get();
-            for one in self.shown(episodes) {
-                let mine = doing.as_ref().filter(|(id, _)| *id == one.id).map(|(_, doing)| *doing);
-                let key = match mine {
-                    // What is being typed stays, whatever happens to the record meanwhile.
-                    Some(Doing::Editing) => format!("editing {}", one.id),
-                    mine => {
-                        format!("{mine:?} {} {} {} {:?} {}", one.id, one.pinned, one.superseded, one.tags, one.text)
-                    }
-                };
-                row(key, &mut || match mine {
-                    Some(Doing::Editing) => self.editor(&one),
-                    mine => self.record(&one, mine.is_some()),
-                });
-            }
-        })
-    }
-
-    fn record(self, one: &Memory, deleting: bool) -> Node {
-        let tag = |tag: &String| markup!(r#"<span class="tag">{}</span>"#, tag.clone());
-        let sources: Vec<Node> = match &one.transcript {
-            None => Vec::new(),
-            Some(thread) => one.sources.iter().take(SOURCES).enumerate().map(|(at, node)| {
-                let to = Route { transcript: Some(thread.clone()), leaf: None, at: Some(node.clone()), ..Route::default() };
-                let open = move || {
-                    self.page.dialog.set(None);
-                    self.page.nav.go(to.clone());
-                };
-                markup!(
-                    r#"<button type="button" class="quiet small" data-testid="memory-source" onclick={}>{}</button>"#,
-                    click(open),
-                    if one.sources.len() == 1 { "Source".to_owned() } else { format!("Source {}", at + 1) },
-                )
-            }).collect(),
+    /// The records to show, of one kind, each with its key and what is being done to it; tracks.
+    fn rows(self, episodes: bool) -> Vec<Row> {
+        let doing = self.doing.get();
+        let row = |one: Memory| {
+            let mine = doing.as_ref().filter(|(id, _)| *id == one.id).map(|(_, doing)| *doing);
+            Row { key: key(&one, mine), one, doing: mine }
         };
-        let said = match one.origin.as_str() {
-            "user" => "Told by you",
-            "model" => "Said by the model",
-            "tool" => "From a tool",
-            _ => "Imported",
-        };
-        let said = markup!(r#"<span data-testid="memory-origin">{}</span>"#, said);
-        let owner = one.agent.as_ref().map(|agent| {
-            markup!(r#"<span data-testid="memory-owner">{}</span>"#, ["Only for the agent ", agent.as_str()].concat())
-        });
-        let kind = (!matches!(one.kind.as_str(), "" | "other")).then(|| markup!("<span>{}</span>", one.kind.clone()));
-        let old = one.superseded.then(|| markup!("<span>Another fact contradicts it</span>"));
-        let (id, pinned) = (one.id.clone(), one.pinned);
-        let pin = move || self.act(Recall::Pin { id: id.clone(), pinned: !pinned });
-        let do_now = |doing: Doing| {
-            let id = one.id.clone();
-            click(move || self.doing.set(Some((id.clone(), doing))))
-        };
-        let acts = if deleting {
-            let id = one.id.clone();
-            markup!(
-                r#"
-                <span class="sure">Delete it for good?</span>
-                <button type="button" class="small" onclick={}>Keep</button>
-                <button type="button" class="small danger" data-testid="memory-confirm" onclick={}>Delete</button>"#,
-                click(move || self.doing.set(None)),
-                click(move || self.act(Recall::Forget(id.clone()))),
-            )
-        } else {
-            markup!(
-                r#"
-                <button type="button" class="icon" title="Pin: always goes into prompts with memory" aria-label="Pin" data-testid="memory-pin" aria-pressed={} onclick={}>
-                    <svg sign="pin"/>
-                </button>
-                <button type="button" class="icon" title="Edit" aria-label="Edit" data-testid="memory-edit" onclick={}>
-                    <svg sign="edit"/>
-                </button>
-                <button type="button" class="icon" title="Delete…" aria-label="Delete…" data-testid="memory-delete" onclick={}>
-                    <svg sign="trash"/>
-                </button>"#,
-                one.pinned.to_string(),
-                click(pin),
-                do_now(Doing::Editing),
-                do_now(Doing::Deleting),
-            )
-        };
-        markup!(
-            r#"
-            <li class="memory" class:old={} tabindex="-1" data-testid={} data-memory={}>
-                <p class="memory-text" dir="auto">{}</p>
-                <div class="memory-foot">
-                    <p class="thread-facts">{}{}{}{}{}</p>
-                    <p class="tags">{}</p>
-                    <p class="memory-sources">{}</p>
-                    <p class="memory-acts">{}</p>
-                </div>
-            </li>"#,
-            one.superseded,
-            if one.episode { "episode" } else { "fact" },
-            one.id.clone(),
-            one.text.clone(),
-            kind,
-            dom::time(one.created_at),
-            old,
-            said,
-            owner,
-            one.tags.iter().map(tag).collect::<Vec<Node>>(),
-            sources,
-            acts,
-        )
-    }
-
-    fn editor(self, one: &Memory) -> Node {
-        let (text, tags) = (Spot::new(), Spot::new());
-        soon(move || {
-            if let Some(text) = text.get() {
-                let _ = text.focus();
-            }
-        });
-        let entered = |spot: Spot| {
-            // A text area has the same field.
-            spot.get().map(|field| field.unchecked_into::<HtmlInputElement>().value()).unwrap_or_default()
-        };
-        let (id, episode) = (one.id.clone(), one.episode);
-        let save = move || {
-            let tags =
-                entered(tags).split(',').map(|tag| tag.trim().to_owned()).filter(|tag| !tag.is_empty()).collect();
-            self.act(Recall::Edit { id: id.clone(), episode, text: entered(text).trim().to_owned(), tags });
-        };
-        let key = move |event: Event| {
-            // Escape ends the editing, not the dialog.
-            if event.unchecked_ref::<KeyboardEvent>().key() == "Escape" {
-                event.prevent_default();
-                self.doing.set(None);
-            }
-        };
-        self.edited.set_value(Some(one.clone()));
-        markup!(
-            r#"
-            <li class="memory editing" onkeydown={}>
-                <p class="overtaken" role="status" dir="auto" data-testid="memory-overtaken" hidden></p>
-                <label><span class="for-readers">What it says</span><textarea rows="3" dir="auto" data-testid="memory-text" ref={}>{}</textarea></label>
-                <label class="tags-field"><span>Tags</span><input value={} data-testid="memory-tags" ref={}/></label>
-                <p class="memory-acts">
-                    <button type="button" class="small" onclick={}>Cancel</button>
-                    <button type="button" class="small primary" data-testid="memory-save" onclick={}>Save</button>
-                </p>
-            </li>"#,
-            on(key),
-            text,
-            one.text.clone(),
-            one.tags.join(", "),
-            tags,
-            click(move || self.doing.set(None)),
-            click(save),
-        )
+        self.shown(episodes).into_iter().map(row).collect()
     }
 
     /// Says how memories come about, where there are none, or what failed.
@@ -258,6 +129,38 @@ impl Panel {
     }
 }
 
+/// What the panel says where another has changed a record since `was`; `None` where none has.
+fn overtaken(was: &Memory, all: &[Memory]) -> Option<String> {
+    let now = all.iter().find(|one| one.id == was.id)?;
+    let tags = if now.tags.is_empty() { String::new() } else { format!(" ({})", now.tags.join(", ")) };
+    let other = (&now.text, &now.tags) != (&was.text, &was.tags);
+    other.then(|| format!("Changed meanwhile, perhaps in another tab. It now says: “{}”{tags}", now.text))
+}
+
+/// A row's key: all that the row shows.
+fn key(one: &Memory, doing: Option<Doing>) -> String {
+    match doing {
+        // What is being typed stays, whatever happens to the record meanwhile.
+        Some(Doing::Editing) => format!("editing {}", one.id),
+        doing => format!("{doing:?} {} {} {} {:?} {}", one.id, one.pinned, one.superseded, one.tags, one.text),
+    }
+}
+
+/// Who said it.
+fn origin(one: &Memory) -> &'static str {
+    match one.origin.as_str() {
+        "user" => "Told by you",
+        "model" => "Said by the model",
+        "tool" => "From a tool",
+        _ => "Imported",
+    }
+}
+
+/// The tags of a field, in which they are separated by commas.
+fn tags(field: &str) -> Vec<String> {
+    field.split(',').map(|tag| tag.trim().to_owned()).filter(|tag| !tag.is_empty()).collect()
+}
+
 /// Brings a record on the screen.
 fn sought(id: &str) {
     let record = dom::find(&["[data-memory=\"", id, "\"]"].concat());
@@ -269,18 +172,226 @@ fn sought(id: &str) {
     }
 }
 
-/// The panel, at one record where its id is given.
-pub fn panel(page: Page, at: Option<String>) -> Node {
-    let panel = Panel {
-        page,
-        all: RwSignal::new(None),
-        failed: RwSignal::new(None),
-        doing: RwSignal::new(None),
-        here: RwSignal::new(false),
-        edited: StoredValue::new(None),
+/// Facts or episodes.
+#[component]
+fn Section(panel: Panel, title: &'static str, episodes: bool) -> impl IntoView {
+    view! {
+        <section hidden=move || panel.shown(episodes).is_empty()>
+            <h3>{title}</h3>
+            <ul class="memories">
+                <For
+                    each=move || panel.rows(episodes)
+                    key=|row| row.key.clone()
+                    children=move |Row { one, doing, .. }| match doing {
+                        Some(Doing::Editing) => view! { <Editor panel one/> }.into_any(),
+                        doing => view! { <Record panel one deleting=doing.is_some()/> }.into_any(),
+                    }
+                />
+            </ul>
+        </section>
+    }
+}
+
+/// One record.
+#[component]
+fn Record(panel: Panel, one: Memory, deleting: bool) -> impl IntoView {
+    let kind = (!matches!(one.kind.as_str(), "" | "other")).then(|| view! { <span>{drawn(&one.kind)}</span> });
+    let old = one.superseded.then(|| view! { <span>"Another fact contradicts it"</span> });
+    let owner = one.agent.as_ref().map(|agent| {
+        view! { <span data-testid="memory-owner">{drawn(&["Only for the agent ", agent.as_str()].concat())}</span> }
+    });
+    let tag = |tag: &String| view! { <span class="tag">{drawn(tag)}</span> };
+    view! {
+        <li
+            class="memory"
+            class:old=one.superseded
+            tabindex="-1"
+            data-testid=if one.episode { "episode" } else { "fact" }
+            data-memory=one.id.clone()
+        >
+            <p class="memory-text" dir="auto">{drawn(&one.text)}</p>
+            <div class="memory-foot">
+                <p class="thread-facts">
+                    {kind}
+                    <Time at=one.created_at/>
+                    {old}
+                    <span data-testid="memory-origin">{origin(&one)}</span>
+                    {owner}
+                </p>
+                <p class="tags">{one.tags.iter().map(tag).collect_view()}</p>
+                <p class="memory-sources">{sources(panel, &one)}</p>
+                <p class="memory-acts">
+                    {if deleting {
+                        view! { <Deletion panel id=one.id.clone()/> }.into_any()
+                    } else {
+                        view! { <Acts panel id=one.id.clone() pinned=one.pinned/> }.into_any()
+                    }}
+                </p>
+            </div>
+        </li>
+    }
+}
+
+/// The ways to the messages that a record came from.
+fn sources(panel: Panel, one: &Memory) -> impl IntoView + use<> {
+    let source = |(at, node): (usize, &MessageId)| {
+        let to = Route { transcript: one.transcript.clone(), at: Some(node.clone()), ..Route::default() };
+        let open = move |_| {
+            panel.page.dialog.set(None);
+            panel.page.nav.go(to.clone());
+        };
+        let name = if one.sources.len() == 1 { "Source".to_owned() } else { format!("Source {}", at + 1) };
+        view! { <button type="button" class="quiet small" data-testid="memory-source" on:click=open>{name}</button> }
     };
+    let most = if one.transcript.is_some() { SOURCES } else { 0 };
+    one.sources.iter().take(most).enumerate().map(source).collect_view()
+}
+
+/// What can be done to a record.
+#[component]
+fn Acts(panel: Panel, id: String, pinned: bool) -> impl IntoView {
+    let id = StoredValue::new(id);
+    let begin = move |doing: Doing| panel.doing.set(Some((id.get_value(), doing)));
+    view! {
+        <button
+            type="button"
+            class="icon"
+            title="Pin: always goes into prompts with memory"
+            aria-label="Pin"
+            data-testid="memory-pin"
+            aria-pressed=if pinned { "true" } else { "false" }
+            on:click=move |_| panel.act(Recall::Pin { id: id.get_value(), pinned: !pinned })
+        >
+            <Sign name="pin"/>
+        </button>
+        <button
+            type="button"
+            class="icon"
+            title="Edit"
+            aria-label="Edit"
+            data-testid="memory-edit"
+            on:click=move |_| begin(Doing::Editing)
+        >
+            <Sign name="edit"/>
+        </button>
+        <button
+            type="button"
+            class="icon"
+            title="Delete…"
+            aria-label="Delete…"
+            data-testid="memory-delete"
+            on:click=move |_| begin(Doing::Deleting)
+        >
+            <Sign name="trash"/>
+        </button>
+    }
+}
+
+/// Asks whether a record is to go.
+#[component]
+fn Deletion(panel: Panel, id: String) -> impl IntoView {
+    view! {
+        <span class="sure">"Delete it for good?"</span>
+        <button type="button" class="small" on:click=move |_| panel.doing.set(None)>"Keep"</button>
+        <button
+            type="button"
+            class="small danger"
+            data-testid="memory-confirm"
+            on:click=move |_| panel.act(Recall::Forget(id.clone()))
+        >
+            "Delete"
+        </button>
+    }
+}
+
+/// A record while it is being edited.
+#[component]
+fn Editor(panel: Panel, one: Memory) -> impl IntoView {
+    let text = NodeRef::<html::Textarea>::new();
+    let field = NodeRef::<html::Input>::new();
+    text.on_load(|text| drop(text.focus()));
+    panel.overtaken.set(None);
+    panel.edited.set_value(Some(one.clone()));
+    let Memory { id, episode, text: words, tags: labels, .. } = one;
+    let save = move |_| {
+        let (Some(text), Some(field)) = (text.get_untracked(), field.get_untracked()) else { return };
+        let (text, tags) = (text.value().trim().to_owned(), tags(&field.value()));
+        panel.act(Recall::Edit { id: id.clone(), episode, text, tags });
+    };
+    let key = move |event: KeyboardEvent| {
+        // Escape ends the editing, not the dialog.
+        if event.key() == "Escape" {
+            event.prevent_default();
+            panel.doing.set(None);
+        }
+    };
+    view! {
+        <li class="memory editing" on:keydown=key>
+            <p
+                class="overtaken"
+                role="status"
+                dir="auto"
+                data-testid="memory-overtaken"
+                hidden=move || panel.overtaken.with(Option::is_none)
+            >
+                {move || panel.overtaken.get().map(|words| drawn(&words))}
+            </p>
+            <label>
+                <span class="for-readers">"What it says"</span>
+                <textarea rows="3" dir="auto" data-testid="memory-text" node_ref=text>{words}</textarea>
+            </label>
+            <label class="tags-field">
+                <span>"Tags"</span>
+                <input value=labels.join(", ") data-testid="memory-tags" node_ref=field/>
+            </label>
+            <p class="memory-acts">
+                <button type="button" class="small" on:click=move |_| panel.doing.set(None)>"Cancel"</button>
+                <button type="button" class="small primary" data-testid="memory-save" on:click=save>"Save"</button>
+            </p>
+        </li>
+    }
+}
+
+/// A field for a fact to remember.
+#[component]
+fn Remember(panel: Panel) -> impl IntoView {
+    let field = NodeRef::<html::Input>::new();
+    let remember = move || {
+        let Some(field) = field.get_untracked() else { return };
+        let text = field.value().trim().to_owned();
+        if !text.is_empty() {
+            field.set_value("");
+            panel.act(Recall::Remember(text));
+        }
+    };
+    let key = move |event: KeyboardEvent| {
+        if event.key() == "Enter" {
+            remember();
+        }
+    };
+    view! {
+        <div class="remember">
+            <label>
+                <span class="for-readers">"A fact to remember"</span>
+                <input
+                    placeholder="Write down a fact to remember"
+                    dir="auto"
+                    data-testid="remember"
+                    node_ref=field
+                    on:keydown=key
+                />
+            </label>
+            <button type="button" data-testid="remember-add" on:click=move |_| remember()>"Remember"</button>
+        </div>
+    }
+}
+
+/// The panel, at one record where its id is given.
+#[component]
+pub fn MemoryPanel(page: Page, at: Option<String>) -> impl IntoView {
+    let panel = Panel::new(page);
     let at = StoredValue::new(at);
-    follow(move || {
+    Effect::new(move || {
         if panel.all.with(Option::is_some)
             && let Some(id) = at.try_update_value(Option::take).flatten()
         {
@@ -288,60 +399,33 @@ pub fn panel(page: Page, at: Option<String>) -> Node {
         }
     });
     // Whatever changes it: this dialog, a compaction, another tab.
-    follow(move || {
+    Effect::new(move || {
         page.memories.track();
         panel.read();
     });
-    let field = Spot::new();
-    let remember = move || {
-        let Some(field) = field.get() else { return };
-        let field: HtmlInputElement = field.unchecked_into();
-        let text = field.value().trim().to_owned();
-        if !text.is_empty() {
-            field.set_value("");
-            panel.act(Recall::Remember(text));
-        }
-    };
-    let key = move |event: Event| {
-        if event.unchecked_ref::<KeyboardEvent>().key() == "Enter" {
-            remember();
-        }
-    };
     let only_here = page.nav.now().transcript.is_some().then(|| {
-        markup!(
-            r#"
-            <button type="button" class="chip" data-testid="memory-here" aria-pressed={} onclick={}>Only from this thread</button>"#,
-            live(move || panel.here.get().to_string()),
-            click(move || panel.here.update(|here| *here = !*here)),
-        )
+        view! {
+            <button
+                type="button"
+                class="chip"
+                data-testid="memory-here"
+                aria-pressed=move || if panel.here.get() { "true" } else { "false" }
+                on:click=move |_| panel.here.update(|here| *here = !*here)
+            >
+                "Only from this thread"
+            </button>
+        }
     });
-    let section = move |title: &'static str, episodes: bool| {
-        markup!(
-            r#"<section hidden={}><h3>{}</h3><ul class="memories">{}</ul></section>"#,
-            live(move || panel.shown(episodes).is_empty()),
-            title,
-            panel.records(episodes),
-        )
+    let note = move || {
+        panel.note().map(|note| view! { <p class="faint" role="status" data-testid="memory-note">{note}</p> })
     };
-    let note = |note: &Option<&'static str>| {
-        Some(markup!(r#"<p class="faint" role="status" data-testid="memory-note">{}</p>"#, (*note)?))
-    };
-    markup!(
-        r#"
+    view! {
         <div class="memory-panel" data-testid="memory-panel">
-            <div class="remember">
-                <label><span class="for-readers">A fact to remember</span><input placeholder="Write down a fact to remember" dir="auto" data-testid="remember" ref={} onkeydown={}/></label>
-                <button type="button" data-testid="remember-add" onclick={}>Remember</button>
-            </div>
-            <div class="chips">{}</div>
-            {}{}{}
-        </div>"#,
-        field,
-        on(key),
-        click(remember),
-        only_here,
-        draw(move || panel.note(), note),
-        section("Facts", false),
-        section("Episodes", true),
-    )
+            <Remember panel/>
+            <div class="chips">{only_here}</div>
+            {move || note()}
+            <Section panel title="Facts" episodes=false/>
+            <Section panel title="Episodes" episodes=true/>
+        </div>
+    }
 }

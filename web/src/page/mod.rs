@@ -33,6 +33,7 @@ mod talk;
 mod theme;
 mod thread;
 mod threads;
+mod typed;
 mod view;
 mod welcome;
 

@@ -10,9 +10,13 @@ use threadkeep_core::{MessageId, TranscriptId};
 use threadkeep_parts::part;
 use web_sys::Node;
 
+use super::check::Check;
+use super::compare::Compare;
+use super::memory::MemoryPanel;
 use super::state::Page;
+use super::typed::mounted;
 use super::view::{draw, markup};
-use super::{bin, check, compaction, compare, connections, epochs, memory};
+use super::{bin, compaction, connections, epochs};
 use crate::words::words;
 
 /// What the part brings.
@@ -48,11 +52,13 @@ impl Panels for All {
     }
 
     fn compare(&self, page: Page, transcript: &TranscriptId, leaves: [MessageId; 2]) -> Node {
-        compare::dialog(page, transcript, leaves)
+        let transcript = transcript.clone();
+        mounted(view! { <Compare page transcript leaves/> }.into_any())
     }
 
     fn check(&self, page: Page, transcript: &TranscriptId, leaf: &MessageId) -> Node {
-        check::dialog(page, transcript, leaf)
+        let (transcript, leaf) = (transcript.clone(), leaf.clone());
+        mounted(view! { <Check page transcript leaf/> }.into_any())
     }
 
     fn connections(&self, page: Page) -> Node {
@@ -60,7 +66,7 @@ impl Panels for All {
     }
 
     fn memory(&self, page: Page, at: Option<String>) -> Node {
-        memory::panel(page, at)
+        mounted(view! { <MemoryPanel page at/> }.into_any())
     }
 
     fn bin(&self, page: Page) -> Node {
