@@ -106,11 +106,10 @@ test("the sample: the slider moves marks, sums equal the figure, and the vocabul
   site.visit(async (tab) => {
     const asked = [];
     tab.page.context().on("request", (request) => asked.push(new URL(request.url()).pathname));
+    assert.equal(asked.filter((path) => path.includes("vocabulary")).length, 0, "nobody counts yet");
     await tab.get("sample").click();
     await tab.get("message").first().waitFor();
-    assert.equal(asked.filter((path) => path.includes("vocabulary")).length, 0, "nobody counts yet");
     await tab.closeReport();
-    await tab.page.keyboard.press("c");
     const all = await figures(tab);
     assert.equal(asked.filter((path) => path.endsWith("o200k_base.gz")).length, 1);
     assert.ok(all.tokens > 50, `${all.tokens} tokens`);

@@ -207,7 +207,6 @@ test("what an older version of the page kept in this browser moves over on the f
       await tab.get("sample").click();
       await tab.get("message").first().waitFor();
       await tab.closeReport();
-      await tab.page.keyboard.press("c");
       await tab.get("inspector").waitFor();
       await answered(tab);
       assert.equal(await tab.get("max-tokens").inputValue(), "8000");
@@ -234,7 +233,6 @@ test("another tab sees what is set here", () =>
     await tab.get("sample").click();
     await tab.get("message").first().waitFor();
     await tab.closeReport();
-    await tab.page.keyboard.press("c");
     await tab.get("inspector").waitFor();
     await answered(tab);
     const other = new Site(await context.newPage(), tab.address, tab.guard);

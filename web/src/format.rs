@@ -45,6 +45,18 @@ pub fn bytes(number: u64) -> String {
     }
 }
 
+/// An amount of money in US dollars, from millionths of one: `$1,204.50`, below a cent `$0.0031`. The least that is said is `$0.0001`.
+pub fn dollars(micros: u64) -> String {
+    match micros {
+        0 => "$0".to_owned(),
+        1..10_000 => format!("$0.{:04}", (micros.saturating_add(50) / 100).max(1)),
+        _ => {
+            let cents = micros.saturating_add(5_000) / 10_000;
+            format!("${}.{:02}", count(cents / 100), cents % 100)
+        }
+    }
+}
+
 /// How long ago `then` was, seen from `now` (both in milliseconds since 1970): `just now`, `5 min ago`, `yesterday`,
 /// `3 months ago`. A time to come is `just now`.
 pub fn ago(then: i64, now: i64) -> String {
@@ -176,6 +188,22 @@ mod tests {
         assert_eq!(plural(2000, "message"), "2,000 messages");
         assert_eq!(plural(3, "branch"), "3 branches");
         assert_eq!(plural(0, "entry"), "0 entries");
+    }
+
+    #[test]
+    fn money() {
+        let all = [
+            (0, "$0"),
+            (1, "$0.0001"),
+            (3_149, "$0.0031"),
+            (9_950, "$0.0100"),
+            (10_000, "$0.01"),
+            (995_000, "$1.00"),
+            (1_204_495_000, "$1,204.50"),
+        ];
+        for (micros, text) in all {
+            assert_eq!(dollars(micros), text);
+        }
     }
 
     #[test]

@@ -16,6 +16,7 @@ pub mod markdown;
 pub mod markup;
 pub mod pieces;
 pub mod removed;
+pub mod requests;
 pub mod route;
 pub mod sentinel;
 pub mod tree;

@@ -9,6 +9,7 @@ mod context;
 mod found;
 mod json;
 mod memory;
+mod requests;
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -27,6 +28,7 @@ pub use agent::{Ending, Heard, Secret, Talk, Tested, Turn};
 pub use context::{Fitted, Payload, Question, Run, Side, Stretch};
 pub use found::{EPISODE, FACT, Find, Found, Hit, SUMMARY, cut, reason};
 pub use memory::{Card, Carrier, Compacted, Compared, Epoch, Finding, Memory, Recall, Said, Sends, Way, nodes};
+pub use requests::{Asked, Journal, Moved, Sent, Since, Used};
 
 /// The number by which an answer finds its question.
 pub type Ticket = u32;
@@ -87,6 +89,8 @@ pub enum Ask {
     Find(Find),
     /// About compaction and memory.
     Recall(Box<Recall>),
+    /// About requests that were sent.
+    Journal(Journal),
     /// What needs a model.
     Talk(Box<Talk>),
 }
@@ -192,6 +196,10 @@ pub enum Reply {
     Mended(Option<MessageId>),
     /// How the test of a connection went.
     Tested(Tested),
+    /// The requests of a branch, oldest first.
+    Requests(Vec<Asked>),
+    /// A request as it was sent.
+    Sent(Box<Sent>),
     /// The models that a connection has.
     Models(Vec<Listed>),
 }
@@ -496,6 +504,8 @@ mod tests {
             Ask::Remove(Remove::Bin(Removed { transcript: id.clone(), node: Some(leaf.clone()) })),
             Ask::Remove(Remove::All),
             Ask::Undelete("1-a".into()),
+            Ask::Journal(Journal::List(leaf.clone())),
+            Ask::Journal(Journal::Sent { id: "t:1".into(), before: Some("t:0".into()) }),
             Ask::Stats,
         ];
         let mut said: Vec<_> = asks.into_iter().map(|ask| ToWorker::Ask { ticket: 7, ask }).collect();

@@ -11,7 +11,7 @@ const ALLOW = {
 /**
  * Starts one. `plan(asked, number)` says what happens with a request for an answer:
  * `{ text }`, `{ pieces, pause }` (milliseconds between pieces), `{ calls: [{ name, arguments }] }`, `{ status, error }`, `{ cut: pieces }`,
- * `{ hold: true }` (goes silent after its pieces). Without a plan it says how many messages it was sent.
+ * `{ hold: true }` (goes silent after its pieces); `usage` beside it is what the provider counted. Without a plan it says how many messages it was sent.
  */
 export async function serveModel({ key, models = ["tiny-1", "tiny-2"], plan = () => undefined } = {}) {
   const asked = [];
@@ -57,6 +57,7 @@ export async function serveModel({ key, models = ["tiny-1", "tiny-2"], plan = ()
         ],
       });
     say({}, now.calls ? "tool_calls" : "stop");
+    if (now.usage) response.write(`data: ${JSON.stringify({ id: "x", object: "chat.completion.chunk", choices: [], usage: now.usage })}\n\n`);
     response.end("data: [DONE]\n\n");
   });
   await new Promise((resolve) => server.listen(0, "127.0.0.1", resolve));

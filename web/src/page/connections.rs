@@ -56,11 +56,7 @@ fn checked(spot: Spot) -> bool {
 impl Panel {
     /// Saves a connection without a key: it is complete as it is.
     fn add(self, connection: Connection) {
-        let id = connection.id.clone();
-        self.keys.change(|book| {
-            book.put(connection);
-            book.chosen = id;
-        });
+        self.keys.choose(connection);
     }
 
     fn test(self, connection: &Connection) {

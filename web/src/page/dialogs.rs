@@ -154,6 +154,7 @@ fn keys() -> Node {
             <div><dt><kbd>Enter</kbd></dt><dd>Send what you wrote; <kbd>Shift+Enter</kbd> is a new line</dd></div>
             <div><dt><kbd>m</kbd></dt><dd>Show or hide the map</dd></div>
             <div><dt><kbd>c</kbd></dt><dd>Show or hide the context inspector</dd></div>
+            <div><dt><kbd>q</kbd></dt><dd>Show or hide the requests</dd></div>
             <div><dt><kbd>e</kbd></dt><dd>Prompts before and after each compaction</dd></div>
             <div><dt><kbd>p</kbd></dt><dd>Pin the selected message in it, or unpin it</dd></div>
             <div><dt><kbd>?</kbd></dt><dd>This list</dd></div>

@@ -16,13 +16,13 @@ use threadkeep_core::{MessageId, TranscriptId};
 
 use super::dom;
 use super::engine::Engine;
+use super::state::Side;
 use crate::inspect::{ENCODINGS, Instructions, Marks, PROVIDERS, Settings};
 use crate::wire::{Ask, Fitted, Inspect, Payload, Question, Reply, Talk};
 
 pub use pane::pane;
 pub use show::readable;
 
-const OPEN: &str = "threadkeep.inspector";
 /// How tokens are counted: the place in [`ENCODINGS`].
 const ENCODING: &str = "threadkeep.inspector.encoding";
 /// Where settings were before keeps had them; they move over.
@@ -76,8 +76,7 @@ struct Inner {
 pub struct Inspector {
     engine: Engine,
     leaf: RwSignal<Option<MessageId>>,
-    /// Whether it is shown beside the thread.
-    pub open: RwSignal<bool>,
+    side: RwSignal<Option<Side>>,
     /// Counts changes of the marks, and of what the thread is to show.
     pub changed: RwSignal<u32>,
     /// Counts changes of the pins.
@@ -87,7 +86,7 @@ pub struct Inspector {
 
 impl Inspector {
     /// An inspector of the branch that ends at `leaf`.
-    pub fn new(engine: Engine, leaf: RwSignal<Option<MessageId>>) -> Self {
+    pub fn new(engine: Engine, leaf: RwSignal<Option<MessageId>>, side: RwSignal<Option<Side>>) -> Self {
         let inner = Inner {
             settings: Settings::default(),
             loaded: false,
@@ -108,7 +107,7 @@ impl Inspector {
         Self {
             engine,
             leaf,
-            open: RwSignal::new(dom::remembered(OPEN).as_deref() == Some("open")),
+            side,
             changed: RwSignal::new(0),
             pinned: RwSignal::new(0),
             inner: StoredValue::new_local(inner),
@@ -154,13 +153,14 @@ impl Inspector {
         self.ask();
     }
 
-    /// Shows or hides it, and remembers that.
-    pub fn show(self, open: bool) {
-        self.open.set(open);
-        dom::remember(OPEN, if open { "open" } else { "closed" });
-        if !open {
-            self.mark(None);
-        }
+    /// Whether it is shown beside the thread.
+    fn is_open(self) -> bool {
+        self.side.get_untracked() == Some(Side::Context)
+    }
+
+    /// It is no longer shown: its marks leave the thread.
+    pub fn closed(self) {
+        self.mark(None);
     }
 
     /// What the reader has set, as far as it was read.
@@ -291,7 +291,7 @@ impl Inspector {
     /// Asks the engine about what is set now; soon, where an answer is still on its way.
     pub fn ask(self) {
         self.with(|inner| inner.asked = inner.asked.wrapping_add(1));
-        if !self.open.get_untracked() {
+        if !self.is_open() {
             return;
         }
         if self.with(|inner| inner.busy) {
@@ -349,7 +349,7 @@ impl Inspector {
     }
 
     fn take(self, fitted: &Fitted, settings: &Settings) {
-        if !self.open.get_untracked() {
+        if !self.is_open() {
             return;
         }
         self.with(|inner| {

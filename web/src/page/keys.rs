@@ -65,6 +65,14 @@ impl Connections {
         self.book.set(book);
     }
 
+    /// Keeps a connection, and uses it.
+    pub fn choose(self, connection: Connection) {
+        self.change(|book| {
+            book.chosen.clone_from(&connection.id);
+            book.put(connection);
+        });
+    }
+
     /// The connection in use; tracks.
     pub fn in_use(self) -> Option<Connection> {
         self.book.with(|book| book.in_use().cloned())

@@ -9,7 +9,7 @@ use wasm_bindgen::JsCast;
 use web_sys::{Event, KeyboardEvent, Node};
 
 use super::dom;
-use super::state::Page;
+use super::state::{Page, Side};
 use super::view::{Spot, click, draw, follow, live, markup, on, rows, soon};
 use crate::pieces::role_label;
 use crate::route::Route;
@@ -259,7 +259,7 @@ pub fn pane(page: Page) -> Node {
             </footer>
         </aside>"#,
         live(tally),
-        click(move || page.show_map(false)),
+        click(move || page.turn(Side::Map)),
         scroller,
         click(measure),
         draw(move || failed.get(), failure),

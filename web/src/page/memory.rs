@@ -416,9 +416,8 @@ pub fn MemoryPanel(page: Page, at: Option<String>) -> impl IntoView {
             </button>
         }
     });
-    let note = move || {
-        panel.note().map(|note| view! { <p class="faint" role="status" data-testid="memory-note">{note}</p> })
-    };
+    let note =
+        move || panel.note().map(|note| view! { <p class="faint" role="status" data-testid="memory-note">{note}</p> });
     view! {
         <div class="memory-panel" data-testid="memory-panel">
             <Remember panel/>

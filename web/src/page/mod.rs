@@ -25,6 +25,7 @@ mod memory;
 mod nav;
 mod panels;
 mod prose;
+mod requests;
 mod search;
 pub(crate) mod signs;
 mod state;
@@ -42,7 +43,7 @@ use wasm_bindgen::JsCast;
 use web_sys::{KeyboardEvent, Node};
 
 use dom::focus;
-use state::{Dialog, Page};
+use state::{Dialog, Page, Side};
 use view::{at_window, click, follow, live, markup, on, rows};
 
 /// Mounts the page in place of its splash.
@@ -82,10 +83,13 @@ fn app(page: Page) -> Node {
         match event.key().as_str() {
             "/" => focus(".filter input"),
             "?" => page.dialog.set(Some(Dialog::Keys)),
-            "m" => page.show_map(!page.map.get_untracked()),
-            "c" => page.show_inspector(!page.inspector.open.get_untracked()),
+            "m" => page.turn(Side::Map),
+            "c" => page.turn(Side::Context),
+            "q" => page.turn(Side::Requests),
             "e" if page.leaf.get_untracked().is_some() => page.show_epochs(None),
-            "p" if page.inspector.open.get_untracked() && page.leaf.get_untracked().is_some() => page.inspector.pin(),
+            "p" if page.side.get_untracked() == Some(Side::Context) && page.leaf.get_untracked().is_some() => {
+                page.inspector.pin()
+            }
             _ => return,
         }
         event.prevent_default();
@@ -106,7 +110,7 @@ fn app(page: Page) -> Node {
         r##"
         <a class="skip" href="#messages" onclick={}>Skip to the messages</a>
         {}
-        <main class="panes" class:with-thread={} class:with-map={} class:with-inspector={} class:blank={}>
+        <main class="panes" class:with-thread={} class:with-side={} class:with-inspector={} class:blank={}>
             <nav class="pane threads" aria-label="Threads">
                 <header class="brand">
                     <h1>
@@ -130,8 +134,8 @@ fn app(page: Page) -> Node {
         on(skip),
         dialogs::engine_banner(page),
         live(has_thread),
-        live(move || page.map.get() && has_thread()),
-        live(move || page.inspector.open.get() && has_thread()),
+        live(move || page.side.get().is_some_and(|side| side != Side::Context) && has_thread()),
+        live(move || page.shows(Side::Context) && has_thread()),
         live(move || page.threads.none()),
         on(home),
         click(move || {

@@ -1,4 +1,4 @@
-//! The panels that most visits do without: compaction, epochs, memory. They lie in a part of the module, which is loaded when
+//! The panels that most visits do without: compaction, epochs, memory, requests. They lie in a part of the module, which is loaded when
 //! the first of them is opened; until then, and where that fails, there are words in their place.
 
 use std::cell::Cell;
@@ -13,6 +13,7 @@ use web_sys::Node;
 use super::check::Check;
 use super::compare::Compare;
 use super::memory::MemoryPanel;
+use super::requests::Requests;
 use super::state::Page;
 use super::typed::mounted;
 use super::view::{draw, markup};
@@ -35,6 +36,8 @@ pub trait Panels {
     fn memory(&self, page: Page, at: Option<String>) -> Node;
     /// What is in the bin.
     fn bin(&self, page: Page) -> Node;
+    /// The requests of the open branch.
+    fn requests(&self, page: Page) -> Node;
 }
 
 /// Makes a panel of what the part brings.
@@ -71,6 +74,10 @@ impl Panels for All {
 
     fn bin(&self, page: Page) -> Node {
         bin::dialog(page)
+    }
+
+    fn requests(&self, page: Page) -> Node {
+        mounted(view! { <Requests page/> }.into_any())
     }
 }
 

@@ -61,6 +61,32 @@ pub enum Dialog {
     Help,
 }
 
+/// What stands beside the thread.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Side {
+    /// The context inspector.
+    Context,
+    /// The requests of the branch.
+    Requests,
+    /// The map of the branches.
+    Map,
+}
+
+impl Side {
+    const NAMES: [(&str, Option<Self>); 4] =
+        [("context", Some(Self::Context)), ("requests", Some(Self::Requests)), ("map", Some(Self::Map)), ("", None)];
+
+    /// What this browser remembers; at first the map, where there is room.
+    fn remembered() -> Option<Self> {
+        let roomy =
+            || window().inner_width().ok().and_then(|width| width.as_f64()).is_some_and(|width| width >= 1500.0);
+        match dom::remembered(SIDE) {
+            Some(kept) => Self::NAMES.iter().find(|(name, _)| *name == kept).and_then(|(_, side)| *side),
+            None => roomy().then_some(Self::Map),
+        }
+    }
+}
+
 /// Where the reader wants to say something, other than at the end of the branch.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Target {
@@ -96,8 +122,8 @@ pub struct Page {
     pub imports: Imports,
     /// The open dialog.
     pub dialog: RwSignal<Option<Dialog>>,
-    /// Whether the map is shown beside the thread.
-    pub map: RwSignal<bool>,
+    /// What stands beside the thread.
+    pub side: RwSignal<Option<Side>>,
     /// The context inspector.
     pub inspector: Inspector,
     /// The models that one can talk to.
@@ -124,19 +150,16 @@ pub struct Page {
     pub card: RwSignal<Option<Line>>,
 }
 
-const MAP: &str = "threadkeep.map";
+const SIDE: &str = "threadkeep.side";
 
 impl Page {
     /// Starts everything.
     pub fn start() -> Self {
         let engine = Engine::start();
-        let map = match dom::remembered(MAP).as_deref() {
-            Some(kept) => kept == "open",
-            None => window().inner_width().ok().and_then(|width| width.as_f64()).is_some_and(|width| width >= 1500.0),
-        };
+        let side = RwSignal::new(Side::remembered());
         let leaf = RwSignal::new(None);
         let connections = Connections::start();
-        let inspector = Inspector::new(engine, leaf);
+        let inspector = Inspector::new(engine, leaf, side);
         Self {
             engine,
             nav: Nav::start(),
@@ -144,8 +167,7 @@ impl Page {
             notices: Notices::new(),
             imports: Imports::new(),
             dialog: RwSignal::new(None),
-            // One of both has the place beside the thread.
-            map: RwSignal::new(map && !inspector.open.get_untracked()),
+            side,
             inspector,
             connections,
             talking: Talking::start(engine, connections, inspector),
@@ -168,21 +190,20 @@ impl Page {
         route.transcript != self.thread.get() || route.leaf.as_ref().is_some_and(other)
     }
 
-    /// Shows or hides the map, and remembers it where there is room for both.
-    pub fn show_map(self, open: bool) {
-        self.map.set(open);
-        dom::remember(MAP, if open { "open" } else { "closed" });
-        if open {
-            self.inspector.show(false);
-        }
+    /// Whether this stands beside the thread; tracks.
+    pub fn shows(self, side: Side) -> bool {
+        self.side.get() == Some(side)
     }
 
-    /// Shows or hides the context inspector, in the map's place.
-    pub fn show_inspector(self, open: bool) {
-        if open {
-            self.show_map(false);
+    /// Shows this beside the thread, or nothing there where it is shown already, and remembers that.
+    pub fn turn(self, side: Side) {
+        let now = self.side.get_untracked();
+        self.side.set(if now == Some(side) { None } else { Some(side) });
+        let name = Side::NAMES.iter().find(|(_, named)| *named == self.side.get_untracked());
+        dom::remember(SIDE, name.map_or("", |(name, _)| name));
+        if now == Some(Side::Context) {
+            self.inspector.closed();
         }
-        self.inspector.show(open);
     }
 
     /// Shows the epochs of the branch that is on the screen, beginning with a checkpoint's.

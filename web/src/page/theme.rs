@@ -35,8 +35,9 @@ pub fn button() -> Node {
     };
     markup!(
         r#"
-        <button type="button" class="icon" data-testid="theme" title={} aria-label={} onclick={}>
+        <button type="button" class="quiet" data-testid="theme" title={} aria-label={} onclick={}>
             <svg sign={}/>
+            <span>Colours</span>
         </button>"#,
         live(words),
         live(words),

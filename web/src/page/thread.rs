@@ -15,9 +15,9 @@ use web_sys::{Event, KeyboardEvent, Node};
 use self::places::{fresh, missing};
 use super::canvas::{Canvas, Start};
 use super::engine::State;
-use super::state::Page;
+use super::state::{Page, Side};
 use super::view::{Spot, at_window, click, draw, follow, live, markup, on, soon};
-use super::{composer, dom, inspector, map, welcome};
+use super::{composer, dom, inspector, map, panels, welcome};
 use crate::wire::ThreadInfo;
 use crate::words::Words;
 
@@ -110,7 +110,29 @@ impl Thread {
     }
 }
 
-/// The thread and, beside it, its map.
+/// What stands beside the thread.
+fn beside(page: Page, side: Side) -> Node {
+    match side {
+        Side::Context => inspector::pane(page),
+        Side::Map => map::pane(page),
+        Side::Requests => markup!(
+            r#"
+            <aside class="pane map requests" aria-label="Requests" data-testid="requests">
+                <header class="map-head">
+                    <h2>Requests</h2>
+                    <button type="button" class="icon" title="Close the requests" aria-label="Close the requests" onclick={}>
+                        <svg sign="close"/>
+                    </button>
+                </header>
+                <div class="requests-body">{}</div>
+            </aside>"#,
+            click(move || page.turn(side)),
+            panels::later(Box::new(move |panels| panels.requests(page))),
+        ),
+    }
+}
+
+/// The thread and what stands beside it.
 pub fn pane(page: Page) -> Node {
     let thread = Thread {
         page,
@@ -138,8 +160,12 @@ pub fn pane(page: Page) -> Node {
         }
     };
     let failed = move || matches!(page.engine.state.get(), State::Failed(_));
-    let writes =
-        move || page.engine.is_open() && thread.shown.with(|shown| matches!(shown, Shown::Thread | Shown::Nothing));
+    // Who has neither a thread nor a model has nothing to write to yet.
+    let begun = move || page.nav.route().fresh || !page.threads.none() || page.connections.in_use().is_some();
+    let writes = move || {
+        let shown = thread.shown.get();
+        page.engine.is_open() && (shown == Shown::Thread || shown == Shown::Nothing && begun())
+    };
     markup!(
         r#"
         <section class="pane thread" aria-label="Thread" data-testid="thread">
@@ -159,7 +185,7 @@ pub fn pane(page: Page) -> Node {
             {}
             {}
         </section>
-        {}{}"#,
+        {}"#,
         draw(is_thread, move |shown| shown.then(|| head::head(thread))),
         live(move || !is_thread()),
         scroller,
@@ -167,8 +193,7 @@ pub fn pane(page: Page) -> Node {
         on(clicked),
         draw(move || (thread.shown.get(), failed(), page.nav.route().fresh), move |what| instead(page, what)),
         draw(writes, move |writes| writes.then(|| composer::composer(page))),
-        draw(move || page.map.get() && is_thread(), move |shown| shown.then(|| map::pane(page))),
-        draw(move || page.inspector.open.get() && is_thread(), move |shown| shown.then(|| inspector::pane(page)),),
+        draw(move || page.side.get().filter(|_| is_thread()), move |side| Some(beside(page, (*side)?))),
     )
 }
 

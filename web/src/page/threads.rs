@@ -7,7 +7,7 @@ use web_sys::{Event, HtmlInputElement, KeyboardEvent, MouseEvent, Node};
 
 use super::search::Search;
 use super::state::{Dialog, Page};
-use super::view::{Spot, click, draw, follow, live, markup, on, rows, soon};
+use super::view::{Slot, Spot, click, draw, follow, live, markup, on, rows, soon};
 use super::{dom, theme};
 use crate::list::{self, Mark, Sort};
 use crate::route::Route;
@@ -281,44 +281,38 @@ fn mark(Mark { class, sign, text, noun, title }: Mark) -> Node {
 
 /// The foot of the left pane: what is stored, and the way to everything about it.
 pub fn foot(page: Page) -> Node {
-    let words = move || match page.threads.stats.get() {
-        Some(stats) => format::plural(stats.messages, "message"),
-        None => "…".to_owned(),
+    let stats = move || match page.threads.stats.get() {
+        Some(stats) => ["Storage and privacy: ", &format::plural(stats.messages, "message")].concat(),
+        None => "Storage and privacy".to_owned(),
+    };
+    let line = |id: &'static str, sign: &'static str, name: &'static str, about: Slot, open: Dialog| {
+        markup!(
+            r#"
+            <button type="button" class="quiet" data-testid={} title={} onclick={}>
+                <svg sign={}/>
+                <span>{}</span>
+            </button>"#,
+            id,
+            about,
+            click(move || page.dialog.set(Some(open.clone()))),
+            sign,
+            name,
+        )
     };
     markup!(
         r#"
-        <button type="button" class="quiet" data-testid="storage" title="Storage and privacy" onclick={}>
-            <svg sign="disk"/>
-            <span>{}</span>
-        </button>
-        <button type="button" class="icon" data-testid="memory" title="Memory: episodes and facts" aria-label="Memory" onclick={}>
-            <svg sign="memory"/>
-        </button>
-        <button type="button" class="icon" data-testid="connections-open" title="Connections: models to talk to" aria-label="Connections" onclick={}>
-            <svg sign="plug"/>
-        </button>
-        <button
-            type="button"
-            class="icon"
-            data-testid="export"
-            title="Export everything"
-            aria-label="Export everything"
-            disabled={}
-            onclick={}
-        >
+        {}{}{}
+        <button type="button" class="quiet" data-testid="export" title="Export everything" disabled={} onclick={}>
             <svg sign="export"/>
+            <span>Export</span>
         </button>
-        <button type="button" class="icon" title="Keys" aria-label="Keys" onclick={}>
-            <svg sign="keys"/>
-        </button>
-        {}"#,
-        click(move || page.dialog.set(Some(Dialog::Storage))),
-        live(words),
-        click(move || page.dialog.set(Some(Dialog::Memory(None)))),
-        click(move || page.dialog.set(Some(Dialog::Connections))),
+        {}{}"#,
+        line("memory", "memory", "Memory", "What is remembered: episodes and facts".into(), Dialog::Memory(None)),
+        line("connections-open", "plug", "Models", "Models to talk to".into(), Dialog::Connections),
+        line("storage", "disk", "Storage", live(stats), Dialog::Storage),
         live(move || page.threads.none()),
         click(move || page.export_soon(None)),
-        click(move || page.dialog.set(Some(Dialog::Keys))),
+        line("keys", "keys", "Keys", "Keys of this page".into(), Dialog::Keys),
         theme::button(),
     )
 }

@@ -7,8 +7,9 @@ use wasm_bindgen_futures::JsFuture;
 use web_sys::{Blob, File, Node, Response};
 
 use super::dom;
-use super::state::{Dialog, Page};
+use super::state::{Dialog, Page, Side};
 use super::view::{Slot, click, draw, markup};
+use crate::connections::Connection;
 use crate::format;
 
 /// Fetches the conversation that comes with the page, as the file that it is.
@@ -22,10 +23,23 @@ async fn sample() -> Option<File> {
     File::new_with_blob_sequence(&js_sys::Array::of1(&blob), "sample.json").ok()
 }
 
-fn load_sample(page: Page) {
+/// Loads the sample, with the context inspector beside it and, where no model is connected, the offline demo to talk to.
+fn try_sample(page: Page) {
+    if page.connections.book.with_untracked(|book| book.in_use().is_none()) {
+        page.connections.choose(Connection::demo());
+    }
+    if page.side.get_untracked() != Some(Side::Context) {
+        page.turn(Side::Context);
+    }
     spawn_local(async move {
         match sample().await {
-            Some(file) => page.import(vec![(file, String::new())]),
+            Some(file) => {
+                page.import(vec![(file, String::new())]);
+                page.notices.say(
+                    "This is a sample",
+                    "Drag the budget: messages that would not be sent turn pale. Say something, then “Requests” shows what was sent.",
+                );
+            }
             None => page.notices.say("The sample could not be loaded", "Check the connection, then try again."),
         }
     });
@@ -53,9 +67,20 @@ pub fn how_to() -> Node {
                 </ol>
             </section>
             <section>
+                <h3>Coding agents</h3>
+                <ul>
+                    <li>Claude Code: the folder ~/.claude/projects.</li>
+                    <li>Codex: the folder ~/.codex/sessions.</li>
+                    <li>Gemini CLI: the folder ~/.gemini/tmp.</li>
+                    <li>pi: the folder ~/.pi/agent/sessions.</li>
+                </ul>
+            </section>
+            <section>
                 <h3>Others</h3>
                 <ul>
-                    <li>Claude Code: the .jsonl files in ~/.claude/projects.</li>
+                    <li>Gemini: Google Takeout, My Activity, Gemini Apps, as JSON.</li>
+                    <li>AI Studio: the prompts in its folder of Google Drive.</li>
+                    <li>LibreChat, Open WebUI, SillyTavern, Chatbot UI: their own exports.</li>
                     <li>OpenAI messages: a .jsonl file, one {"messages": […]} a line.</li>
                     <li>Threadkeep's own export: restores everything as it was.</li>
                 </ul>
@@ -125,22 +150,34 @@ fn empty(page: Page) -> Node {
         r#"
         <div class="message-page empty" data-testid="empty">
             {}
-            <h2>Read your conversations as trees</h2>
+            <h2>Your conversations, and what a model gets of them</h2>
             <p class="lead">
-                Drop an export of ChatGPT or Claude anywhere on this page: the zip as it came, a file from it, or a folder.
-                Every branch you ever took comes along.
+                Threadkeep keeps conversations with all their branches in this browser, and shows for each message whether it is sent
+                to a model, and why.
             </p>
-            <div class="drop-here">
-                <svg sign="import"/>
-                <p>Drop files here</p>
-                <div class="choices">
-                    <button type="button" class="primary" onclick={}><svg sign="import"/><span>Choose files</span></button>
-                    <button type="button" onclick={}><svg sign="folder"/><span>Choose a folder</span></button>
+            <div class="begin">
+                <div class="drop-here">
+                    <svg sign="import"/>
+                    <p>Drop an export here</p>
+                    <p class="faint">Of ChatGPT, Claude and others: the zip as it came, a file, or a folder.</p>
+                    <div class="choices">
+                        <button type="button" class="primary" onclick={}><svg sign="import"/><span>Choose files</span></button>
+                        <button type="button" onclick={}><svg sign="folder"/><span>Choose a folder</span></button>
+                    </div>
                 </div>
-                <p class="or">No export at hand? <button type="button" data-testid="sample" onclick={}>Load the sample conversation</button></p>
+                <div class="drop-here try">
+                    <svg sign="gauge"/>
+                    <p>No export at hand?</p>
+                    <p class="faint">A sample conversation with a budget to drag, and a demo that answers without a network.</p>
+                    <div class="choices">
+                        <button type="button" data-testid="sample" onclick={}><svg sign="play"/><span>Try the sample</span></button>
+                    </div>
+                </div>
             </div>
-            <h3 class="how-title">How to get an export</h3>
-            {}
+            <details class="how-to">
+                <summary>How to get an export</summary>
+                {}
+            </details>
             <p class="privacy">
                 <svg sign="lock"/>
                 Nothing leaves this machine but what you send to a model that you connect: your threads are read, kept and shown by
@@ -150,7 +187,7 @@ fn empty(page: Page) -> Node {
         loss(page),
         pick("[data-testid=drop-input]"),
         pick("[data-testid=folder-input]"),
-        click(move || load_sample(page)),
+        click(move || try_sample(page)),
         how_to(),
     )
 }

@@ -15,6 +15,7 @@ mod inspect;
 mod parts;
 mod recall;
 mod remove;
+mod requests;
 mod shared_parts;
 mod tabs;
 mod talk;
@@ -136,6 +137,7 @@ async fn serve(ticket: Ticket, work: Work) {
             let cancel = matches!(*asked, Recall::Compact { .. }).then(begin_compaction).unwrap_or_default();
             loaded(parts::recall(engine, *asked, cancel)).await
         }
+        (Ok(engine), Work::Ask(Ask::Journal(asked))) => loaded(parts::journal(engine, asked)).await,
         (Ok(engine), Work::Ask(Ask::Remove(asked))) => loaded(parts::remove(engine, asked)).await,
         (Ok(engine), Work::Ask(Ask::Undelete(id))) => loaded(parts::undelete(engine, id)).await,
         (Ok(engine), Work::Ask(Ask::Talk(asked))) => loaded(parts::talk(engine, *asked)).await,
@@ -193,9 +195,13 @@ async fn answer(engine: &Engine, ask: Ask) -> Result<Reply, KeepError> {
         Ask::Choose(leaf) => engine.choose(&leaf).await.map(|()| Reply::Done)?,
         Ask::Stats => Reply::Stats(engine.stats().await?),
         // Answered where they are heard, since they take a part of the module.
-        Ask::Inspect(_) | Ask::Find(_) | Ask::Recall(_) | Ask::Talk(_) | Ask::Remove(_) | Ask::Undelete(_) => {
-            Reply::Done
-        }
+        Ask::Inspect(_)
+        | Ask::Find(_)
+        | Ask::Recall(_)
+        | Ask::Journal(_)
+        | Ask::Talk(_)
+        | Ask::Remove(_)
+        | Ask::Undelete(_) => Reply::Done,
     })
 }
 

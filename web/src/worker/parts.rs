@@ -17,8 +17,8 @@ use threadkeep_parts::part;
 use wasm_bindgen::{JsCast, JsValue};
 use web_sys::{Blob, File};
 
-use super::{Engine, STOP, files, find, inspect, recall, remove, say, talk};
-use crate::wire::{Find, FromWorker, Inspect, Recall, Remove, Reply, Talk, Ticket};
+use super::{Engine, STOP, files, find, inspect, recall, remove, requests, say, talk};
+use crate::wire::{Find, FromWorker, Inspect, Journal, Recall, Remove, Reply, Talk, Ticket};
 
 type Answer = Pin<Box<dyn Future<Output = Result<Reply, ErrorReply>>>>;
 
@@ -36,6 +36,13 @@ part! {
     /// Answers the context inspector.
     prompts: pub fn inspect(engine: Rc<Engine>, asked: Inspect) -> Answer {
         Box::pin(async move { inspect::answer(&engine, asked).await })
+    }
+}
+
+part! {
+    /// Answers about requests that were sent.
+    prompts: pub fn journal(engine: Rc<Engine>, asked: Journal) -> Answer {
+        Box::pin(async move { requests::answer(&engine, asked).await })
     }
 }
 

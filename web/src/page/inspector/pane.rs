@@ -16,7 +16,7 @@ use crate::inspect::{
 use crate::page::composer;
 use crate::page::dom::{self, Build as _, el};
 use crate::page::engine::State;
-use crate::page::state::Page;
+use crate::page::state::{Page, Side};
 use crate::page::view::{Slot, click, follow, markup, on, soon};
 
 /// The side panel.
@@ -165,7 +165,7 @@ pub fn pane(page: Page) -> Node {
                 </section>
             </div>
         </aside>"#,
-        click(move || this.show(false)),
+        click(move || page.turn(Side::Context)),
         on(entered),
         bar("m"),
         STEPS.to_string(),

@@ -6,7 +6,7 @@ use wasm_bindgen::JsCast;
 use web_sys::{Event, HtmlInputElement, KeyboardEvent, Node};
 
 use super::Thread;
-use crate::page::state::Dialog;
+use crate::page::state::{Dialog, Page, Side};
 use crate::page::view::{Spot, click, draw, follow, live, markup, on, soon};
 use crate::page::{bin, dom};
 use crate::route::Route;
@@ -94,39 +94,20 @@ pub fn head(thread: Thread) -> Node {
                 <p class="thread-facts">{}</p>
             </div>
             <div class="thread-acts">
-                <button
-                    type="button"
-                    class="quiet"
-                    data-testid="map-toggle"
-                    title="Map of the branches"
-                    aria-pressed={}
-                    onclick={}
-                >
-                    <svg sign="map"/>
-                    <span class="wide-only">Map</span>
+                {}{}{}
+                <button type="button" class="icon more" title="More" aria-label="More" data-testid="more" popovertarget="thread-more">
+                    <svg sign="more"/>
                 </button>
-                <button
-                    type="button"
-                    class="quiet"
-                    data-testid="inspector-toggle"
-                    title="Context: what a model would see"
-                    aria-pressed={}
-                    onclick={}
-                >
-                    <svg sign="gauge"/>
-                    <span class="wide-only">Context</span>
-                </button>
-                {}{}{}{}
+                <div class="more-acts" id="thread-more" popover>{}{}{}{}</div>
             </div>
         </header>
         {}"#,
         click(move || page.nav.go(Route::default())),
         draw(move || editing.get(), name),
         draw(move || (info(), rows()), |(info, rows)| Some(facts(info.as_ref()?, *rows))),
-        live(move || page.map.get().to_string()),
-        click(move || page.show_map(!page.map.get_untracked())),
-        live(move || page.inspector.open.get().to_string()),
-        click(move || page.show_inspector(!page.inspector.open.get_untracked())),
+        toggle(page, Side::Context, "inspector-toggle", "gauge", "Context", "Context: what a model would see"),
+        toggle(page, Side::Requests, "requests-toggle", "rules", "Requests", "Requests: what models were sent"),
+        toggle(page, Side::Map, "map-toggle", "map", "Map", "Map of the branches"),
         act("compact", "fold", "Compact this branch…", move || {
             page.dialog.set(page.leaf.get_untracked().map(Dialog::Compact));
         }),
@@ -141,18 +122,54 @@ pub fn head(thread: Thread) -> Node {
     )
 }
 
-/// A button that shows a sign; `words` are its title and its name.
+/// A button that shows something beside the thread, or hides it.
+fn toggle(
+    page: Page,
+    side: Side,
+    id: &'static str,
+    sign: &'static str,
+    name: &'static str,
+    about: &'static str,
+) -> Node {
+    markup!(
+        r#"
+        <button type="button" class="quiet" data-testid={} title={} aria-label={} aria-pressed={} onclick={}>
+            <svg sign={}/>
+            <span class="wide-only">{}</span>
+        </button>"#,
+        id,
+        about,
+        name,
+        live(move || page.shows(side).to_string()),
+        click(move || page.turn(side)),
+        sign,
+        name,
+    )
+}
+
+/// A button that shows a sign, and in the menu of a phone its words too. A press there closes the menu.
 fn act(id: &'static str, sign: &'static str, words: &'static str, press: impl Fn() + 'static) -> Node {
     markup!(
         r#"
-        <button type="button" class="icon" title={} aria-label={} data-testid={} onclick={}>
+        <button
+            type="button"
+            class="icon"
+            title={}
+            aria-label={}
+            data-testid={}
+            popovertarget="thread-more"
+            popovertargetaction="hide"
+            onclick={}
+        >
             <svg sign={}/>
+            <span class="menu-only">{}</span>
         </button>"#,
         words,
         words,
         id,
         click(press),
         sign,
+        words,
     )
 }
 

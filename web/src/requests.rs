@@ -1,0 +1,133 @@
+//! What the list of requests says: figures of one and of all. Plain data in, text out.
+
+use crate::format;
+use crate::wire::{Asked, Used};
+
+/// What went in and out: `1,204 tokens in, 800 of them from the cache, 220 out`. Before the provider has said, what was counted here.
+pub fn figures(asked: &Asked) -> String {
+    match asked.usage {
+        Some(Used { input, cached: 0, output }) => {
+            format!("{} in, {} out", format::plural(input, "token"), format::count(output))
+        }
+        Some(Used { input, cached, output }) => format!(
+            "{} in, {} of them from the cache, {} out",
+            format::plural(input, "token"),
+            format::count(cached),
+            format::count(output)
+        ),
+        None => format!("about {} in", format::plural(asked.tokens, "token")),
+    }
+}
+
+/// What is worth saying of a request beside its figures: who sent it, for what, how it ended. A usual end is not.
+pub fn facts(asked: &Asked) -> Vec<String> {
+    let sender = asked.program.as_deref().map(|program| format!("sent by {}", format::source(program)));
+    let purpose = asked.summary.then(|| "for a summary".to_owned());
+    let end = match asked.outcome.as_deref() {
+        Some("stop" | "end_turn" | "completed" | "STOP") => None,
+        Some("tool-calls" | "tool_use" | "toolUse") => Some("called tools".to_owned()),
+        Some("length" | "max_tokens") => Some("cut at its limit".to_owned()),
+        Some("filtered") => Some("refused by a filter".to_owned()),
+        Some("cancelled") => Some("stopped".to_owned()),
+        Some(other) => Some(other.to_owned()),
+        None if asked.program.is_none() => Some("no answer yet".to_owned()),
+        None => None,
+    };
+    sender.into_iter().chain(purpose).chain(end).collect()
+}
+
+/// The sum of all: `12 requests, 45,000 tokens in, 80% of them from the cache, 3,000 out, $0.12`.
+pub fn total(all: &[Asked]) -> String {
+    let mut sum = Used::default();
+    for usage in all.iter().filter_map(|asked| asked.usage) {
+        sum.input += usage.input;
+        sum.cached += usage.cached;
+        sum.output += usage.output;
+    }
+    let mut words = format::plural(all.len() as u64, "request");
+    if sum.input > 0 {
+        words.push_str(&format!(", {} in", format::plural(sum.input, "token")));
+        if sum.cached > 0 {
+            words.push_str(&format!(", {}% of them from the cache", format::percent(sum.cached, sum.input)));
+        }
+        words.push_str(&format!(", {} out", format::count(sum.output)));
+    }
+    let priced: Vec<u64> = all.iter().filter_map(|asked| asked.micros).collect();
+    if !priced.is_empty() {
+        words.push_str(&format!(", {}", format::dollars(priced.iter().sum())));
+        let unknown = all.len() - priced.len();
+        if unknown > 0 {
+            words.push_str(&format!(" without {} of unknown price", format::count(unknown as u64)));
+        }
+    }
+    words
+}
+
+/// Whether a compaction lies between two requests: the newer one has a summary that the older had not.
+pub fn is_compacted(older: &Asked, newer: &Asked) -> bool {
+    newer.known && newer.checkpoint.is_some() && newer.checkpoint != older.checkpoint
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn asked(usage: Option<(u64, u64, u64)>, micros: Option<u64>) -> Asked {
+        Asked {
+            id: "t:1".into(),
+            sent_at: 0,
+            model: "m".into(),
+            program: None,
+            summary: false,
+            tokens: 1_190,
+            usage: usage.map(|(input, cached, output)| Used { input, cached, output }),
+            micros,
+            outcome: Some("stop".into()),
+            checkpoint: None,
+            known: true,
+        }
+    }
+
+    #[test]
+    fn figures_are_the_providers_where_it_has_said() {
+        assert_eq!(figures(&asked(None, None)), "about 1,190 tokens in");
+        assert_eq!(figures(&asked(Some((1_204, 0, 220)), None)), "1,204 tokens in, 220 out");
+        assert_eq!(
+            figures(&asked(Some((1_204, 800, 220)), None)),
+            "1,204 tokens in, 800 of them from the cache, 220 out"
+        );
+    }
+
+    #[test]
+    fn a_usual_end_is_not_said_and_any_other_is() {
+        assert!(facts(&asked(None, None)).is_empty());
+        let told = Asked { program: Some("claude-code".into()), outcome: Some("tool_use".into()), ..asked(None, None) };
+        assert_eq!(facts(&told), ["sent by Claude Code", "called tools"]);
+        let open = Asked { outcome: None, summary: true, ..asked(None, None) };
+        assert_eq!(facts(&open), ["for a summary", "no answer yet"]);
+        let failed = Asked { outcome: Some("rate-limited".into()), ..asked(None, None) };
+        assert_eq!(facts(&failed), ["rate-limited"]);
+    }
+
+    #[test]
+    fn the_sum_names_what_has_no_price() {
+        assert_eq!(total(&[]), "0 requests");
+        assert_eq!(total(&[asked(None, None)]), "1 request");
+        let all = [asked(Some((1_000, 0, 10)), Some(3_100)), asked(Some((3_000, 2_000, 20)), None)];
+        assert_eq!(
+            total(&all),
+            "2 requests, 4,000 tokens in, 50% of them from the cache, 30 out, $0.0031 without 1 of unknown price"
+        );
+    }
+
+    #[test]
+    fn a_compaction_lies_where_the_summary_is_another() {
+        let with = |checkpoint: Option<&str>| Asked { checkpoint: checkpoint.map(Into::into), ..asked(None, None) };
+        assert!(!is_compacted(&with(None), &with(None)));
+        assert!(is_compacted(&with(None), &with(Some("a"))));
+        assert!(!is_compacted(&with(Some("a")), &with(Some("a"))));
+        assert!(is_compacted(&with(Some("a")), &with(Some("b"))));
+        assert!(!is_compacted(&with(Some("a")), &with(None)), "an older branch has none");
+        assert!(!is_compacted(&with(None), &Asked { known: false, ..with(Some("a")) }));
+    }
+}
