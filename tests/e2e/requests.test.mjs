@@ -50,8 +50,8 @@ test("each request is listed with what it took and cost, and shows byte for byte
       assert.match(await newest.getByTestId("request-prefix").innerText(), /^Its first \d+ tokens are those of the request before/);
       const changes = await newest.getByTestId("request-change").allInnerTexts();
       assert.equal(changes.length, 2, changes.join(" | "));
-      assert.match(changes[0], /came in\s*Assistant: Answer 1 to/);
-      assert.match(changes[1], /came in\s*You: And chard\?/);
+      assert.match(changes[0], /^Came in Assistant: Answer 1 to/);
+      assert.match(changes[1], /^Came in You: And chard\? \d+ tokens/);
       // One at a time, and the first has none before it.
       const first = await opened(tab, 1);
       assert.equal(await tab.get("request-body").count(), 1);
@@ -81,7 +81,7 @@ test("a setting that changed, a message that it cost and a compaction are named 
       assert.equal(await tab.get("inspector").count(), 0, "one thing stands beside the thread");
       const newest = await opened(tab, 0);
       assert.match(await newest.getByTestId("request-options").innerText(), /budget/);
-      assert.ok((await newest.getByTestId("request-change").allInnerTexts()).some((change) => change.startsWith("went out")));
+      assert.ok((await newest.getByTestId("request-change").allInnerTexts()).some((change) => change.startsWith("Went out")));
       assert.equal(await tab.get("request-compacted").count(), 0);
       await tab.get("compact").click();
       await tab.get("compact-confirm").click();

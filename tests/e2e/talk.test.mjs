@@ -483,6 +483,10 @@ test("the reader's place stays while an answer grows, and its end is followed at
 
 test("without a connection the composer leads to the connections, and the demo needs no key", () =>
   site.visit(async (tab) => {
+    await tab.get("empty").waitFor();
+    assert.equal(await tab.get("compose").count(), 0, "who has neither a thread nor a model has nothing to write to");
+    await tab.get("new").click();
+    await tab.get("choose-model").waitFor();
     await tab.get("compose").fill("hello");
     assert.match(await tab.get("model-chip").innerText(), /Connect a model/);
     await tab.get("send").click();
@@ -490,6 +494,7 @@ test("without a connection the composer leads to the connections, and the demo n
     await tab.get("preset-demo").click();
     await tab.page.keyboard.press("Escape");
     assert.match(await tab.get("model-chip").innerText(), /Offline demo \(scripted\)/);
+    assert.equal(await tab.get("choose-model").count(), 0);
     assert.equal(await tab.get("compose").inputValue(), "hello", "what was typed is still there");
     await tab.get("send").click();
     await tab.message("This is the offline demo").waitFor();
@@ -517,7 +522,7 @@ function languageModel() {
 test("the browser's own model answers where there is one, and is stopped", () =>
   site.visit(
     async (tab) => {
-      await tab.get("model-chip").click();
+      await tab.get("connections-open").click();
       await tab.get("preset-chrome").click();
       await tab.get("connection-test").click();
       await tab.get("connection-result").filter({ hasText: "It works" }).waitFor();

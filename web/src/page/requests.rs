@@ -247,8 +247,10 @@ fn Changes(pane: Pane, since: Since) -> impl IntoView {
         });
         view! {
             <li data-testid="request-change">
-                <span class="change-what">{what}</span>
+                <span class="change-what">{format::capital(&what)}</span>
+            " "
                 <span dir="auto">{drawn(&words)}</span>
+            " "
                 <span class="faint">{format::plural(tokens.into(), "token")}</span>
                 {show}
             </li>
