@@ -133,11 +133,11 @@ impl Memories {
         change.facts.into_iter().for_each(|fact| self.facts.insert(fact));
     }
 
-    fn episode(&self, id: &str) -> Result<&Episode, KeepError> {
+    pub(crate) fn episode(&self, id: &str) -> Result<&Episode, KeepError> {
         self.episodes.get(id).ok_or_else(|| KeepError::MissingMemory(id.to_owned()))
     }
 
-    fn fact(&self, id: &str) -> Result<&Fact, KeepError> {
+    pub(crate) fn fact(&self, id: &str) -> Result<&Fact, KeepError> {
         self.facts.get(id).ok_or_else(|| KeepError::MissingMemory(id.to_owned()))
     }
 
@@ -153,7 +153,7 @@ impl Memories {
 
     /// The facts that those of the ids `gone` superseded, as they are once those are gone. They hold again, unless a fact that stays
     /// superseded the one that goes.
-    fn revived<'a>(&'a self, gone: &'a HashSet<&str>) -> impl Iterator<Item = Fact> + 'a {
+    pub(crate) fn revived<'a>(&'a self, gone: &'a HashSet<&str>) -> impl Iterator<Item = Fact> + 'a {
         let superseded = gone.iter().flat_map(|id| self.facts.superseded_by(id));
         let superseded = superseded.filter(|id| !gone.contains(id.as_str())).filter_map(|id| self.facts.get(id));
         let next = |fact: &Fact| self.facts.get(fact.superseded_by.as_ref()?);
@@ -275,24 +275,6 @@ impl<S: Store> Keep<S> {
             Ok(change)
         };
         self.change(&mut plan).await
-    }
-
-    /// Deletes an episode or a fact, for good. A fact that it superseded holds again, unless another one superseded it. Whether it was there.
-    ///
-    /// # Errors
-    /// The store's.
-    pub async fn forget_memory(&self, id: &str) -> Result<bool, KeepError> {
-        let mut found = false;
-        let mut plan = |known: &Memories| {
-            let mut change = MemoryChange::default();
-            change.gone_episodes.extend(known.episode(id).ok().cloned());
-            change.gone_facts.extend(known.fact(id).ok().cloned());
-            change.facts.extend(known.revived(&HashSet::from([id])));
-            found = !change.is_empty();
-            Ok(change)
-        };
-        self.change(&mut plan).await?;
-        Ok(found)
     }
 
     /// Stores records as they are, where there is none of their id yet: what an archive brings. Gives how many were new.

@@ -20,22 +20,18 @@ use crate::words;
 /// How many sources of a record are listed.
 const SOURCES: usize = 6;
 
-/// What is being done to a record.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Doing {
-    Editing,
-    Deleting,
-}
-
 #[derive(Clone, Copy)]
 struct Panel {
     page: Page,
     all: RwSignal<Option<Arc<Vec<Memory>>>>,
     failed: RwSignal<Option<String>>,
-    doing: RwSignal<Option<(String, Doing)>>,
+    /// The record that is being edited.
+    editing: RwSignal<Option<String>>,
+    /// What was done last, in words, and what takes it back.
+    undo: RwSignal<Option<(String, Recall)>>,
     /// Whether only what came from the open thread is shown.
     here: RwSignal<bool>,
-    /// The record that is being edited, as it was when that began.
+    /// The same, as it was when that began.
     edited: StoredValue<Option<Memory>>,
     /// What the record that is being edited says meanwhile.
     overtaken: RwSignal<Option<String>>,
@@ -46,7 +42,7 @@ struct Panel {
 struct Row {
     key: String,
     one: Memory,
-    doing: Option<Doing>,
+    editing: bool,
 }
 
 impl Panel {
@@ -55,7 +51,8 @@ impl Panel {
             page,
             all: RwSignal::new(None),
             failed: RwSignal::new(None),
-            doing: RwSignal::new(None),
+            editing: RwSignal::new(None),
+            undo: RwSignal::new(None),
             here: RwSignal::new(false),
             edited: StoredValue::new(None),
             overtaken: RwSignal::new(None),
@@ -87,8 +84,11 @@ impl Panel {
     fn act(self, asked: Recall) {
         spawn_local(async move {
             match self.page.engine.ask(Ask::Recall(Box::new(asked))).await {
-                Ok(_) => drop(self.doing.try_set(None)),
-                Err(error) => self.page.notices.fail(&error),
+                Ok(_) => drop(self.editing.try_set(None)),
+                Err(error) => {
+                    drop(self.undo.try_set(None));
+                    self.page.notices.fail(&error);
+                }
             }
             // Its own change comes as an event a moment later; a failure may mean that what is shown is old.
             self.read();
@@ -102,14 +102,22 @@ impl Panel {
         self.all.with(|all| all.iter().flat_map(|all| all.iter()).filter(fits).cloned().collect())
     }
 
-    /// The records to show, of one kind, each with its key and what is being done to it; tracks.
+    /// The records to show, of one kind, each with its key; tracks.
     fn rows(self, episodes: bool) -> Vec<Row> {
-        let doing = self.doing.get();
+        let editing = self.editing.get();
         let row = |one: Memory| {
-            let mine = doing.as_ref().filter(|(id, _)| *id == one.id).map(|(_, doing)| *doing);
-            Row { key: key(&one, mine), one, doing: mine }
+            let editing = editing.as_ref() == Some(&one.id);
+            Row { key: key(&one, editing), one, editing }
         };
         self.shown(episodes).into_iter().map(row).collect()
+    }
+
+    /// Deletes a record, and offers to bring it back.
+    fn forget(self, id: String) {
+        let all = self.all.get_untracked();
+        let one = all.iter().flat_map(|all| all.iter()).find(|one| one.id == id);
+        self.undo.set(one.map(|one| (format!("Deleted: {}", one.text), Recall::Unforget)));
+        self.act(Recall::Forget(id));
     }
 
     /// Says how memories come about, where there are none, or what failed.
@@ -138,12 +146,12 @@ fn overtaken(was: &Memory, all: &[Memory]) -> Option<String> {
 }
 
 /// A row's key: all that the row shows.
-fn key(one: &Memory, doing: Option<Doing>) -> String {
-    match doing {
+fn key(one: &Memory, editing: bool) -> String {
+    if editing {
         // What is being typed stays, whatever happens to the record meanwhile.
-        Some(Doing::Editing) => format!("editing {}", one.id),
-        doing => format!("{doing:?} {} {} {} {:?} {}", one.id, one.pinned, one.superseded, one.tags, one.text),
+        return format!("editing {}", one.id);
     }
+    format!("{} {} {} {:?} {}", one.id, one.pinned, one.superseded, one.tags, one.text)
 }
 
 /// Who said it.
@@ -182,9 +190,12 @@ fn Section(panel: Panel, title: &'static str, episodes: bool) -> impl IntoView {
                 <For
                     each=move || panel.rows(episodes)
                     key=|row| row.key.clone()
-                    children=move |Row { one, doing, .. }| match doing {
-                        Some(Doing::Editing) => view! { <Editor panel one/> }.into_any(),
-                        doing => view! { <Record panel one deleting=doing.is_some()/> }.into_any(),
+                    children=move |Row { one, editing, .. }| {
+                        if editing {
+                            view! { <Editor panel one/> }.into_any()
+                        } else {
+                            view! { <Record panel one/> }.into_any()
+                        }
                     }
                 />
             </ul>
@@ -194,7 +205,7 @@ fn Section(panel: Panel, title: &'static str, episodes: bool) -> impl IntoView {
 
 /// One record.
 #[component]
-fn Record(panel: Panel, one: Memory, deleting: bool) -> impl IntoView {
+fn Record(panel: Panel, one: Memory) -> impl IntoView {
     let kind = (!matches!(one.kind.as_str(), "" | "other")).then(|| view! { <span>{drawn(&one.kind)}</span> });
     let old = one.superseded.then(|| view! { <span>"Another fact contradicts it"</span> });
     let owner = one.agent.as_ref().map(|agent| {
@@ -221,11 +232,7 @@ fn Record(panel: Panel, one: Memory, deleting: bool) -> impl IntoView {
                 <p class="tags">{one.tags.iter().map(tag).collect_view()}</p>
                 <p class="memory-sources">{sources(panel, &one)}</p>
                 <p class="memory-acts">
-                    {if deleting {
-                        view! { <Deletion panel id=one.id.clone()/> }.into_any()
-                    } else {
-                        view! { <Acts panel id=one.id.clone() pinned=one.pinned/> }.into_any()
-                    }}
+                    <Acts panel id=one.id.clone() pinned=one.pinned/>
                 </p>
             </div>
         </li>
@@ -251,7 +258,6 @@ fn sources(panel: Panel, one: &Memory) -> impl IntoView + use<> {
 #[component]
 fn Acts(panel: Panel, id: String, pinned: bool) -> impl IntoView {
     let id = StoredValue::new(id);
-    let begin = move |doing: Doing| panel.doing.set(Some((id.get_value(), doing)));
     view! {
         <button
             type="button"
@@ -270,37 +276,35 @@ fn Acts(panel: Panel, id: String, pinned: bool) -> impl IntoView {
             title="Edit"
             aria-label="Edit"
             data-testid="memory-edit"
-            on:click=move |_| begin(Doing::Editing)
+            on:click=move |_| panel.editing.set(Some(id.get_value()))
         >
             <Sign name="edit"/>
         </button>
         <button
             type="button"
             class="icon"
-            title="Delete…"
-            aria-label="Delete…"
+            title="Delete"
+            aria-label="Delete"
             data-testid="memory-delete"
-            on:click=move |_| begin(Doing::Deleting)
+            on:click=move |_| panel.forget(id.get_value())
         >
             <Sign name="trash"/>
         </button>
     }
 }
 
-/// Asks whether a record is to go.
+/// Says what was done, and takes it back.
 #[component]
-fn Deletion(panel: Panel, id: String) -> impl IntoView {
+fn Undo(panel: Panel, said: String, back: Recall) -> impl IntoView {
+    let undo = move |_| {
+        panel.undo.set(None);
+        panel.act(back.clone());
+    };
     view! {
-        <span class="sure">"Delete it for good?"</span>
-        <button type="button" class="small" on:click=move |_| panel.doing.set(None)>"Keep"</button>
-        <button
-            type="button"
-            class="small danger"
-            data-testid="memory-confirm"
-            on:click=move |_| panel.act(Recall::Forget(id.clone()))
-        >
-            "Delete"
-        </button>
+        <p class="memory-done" role="status" data-testid="memory-done">
+            <span dir="auto">{drawn(&said)}</span>
+            <button type="button" class="small" data-testid="memory-undo" on:click=undo>"Undo"</button>
+        </p>
     }
 }
 
@@ -313,16 +317,19 @@ fn Editor(panel: Panel, one: Memory) -> impl IntoView {
     panel.overtaken.set(None);
     panel.edited.set_value(Some(one.clone()));
     let Memory { id, episode, text: words, tags: labels, .. } = one;
+    let before = Recall::Edit { id: id.clone(), episode, text: words.clone(), tags: labels.clone() };
+    let said = format!("Changed. Before: {words}");
     let save = move |_| {
         let (Some(text), Some(field)) = (text.get_untracked(), field.get_untracked()) else { return };
         let (text, tags) = (text.value().trim().to_owned(), tags(&field.value()));
+        panel.undo.set(Some((said.clone(), before.clone())));
         panel.act(Recall::Edit { id: id.clone(), episode, text, tags });
     };
     let key = move |event: KeyboardEvent| {
         // Escape ends the editing, not the dialog.
         if event.key() == "Escape" {
             event.prevent_default();
-            panel.doing.set(None);
+            panel.editing.set(None);
         }
     };
     view! {
@@ -345,7 +352,7 @@ fn Editor(panel: Panel, one: Memory) -> impl IntoView {
                 <input value=labels.join(", ") data-testid="memory-tags" node_ref=field/>
             </label>
             <p class="memory-acts">
-                <button type="button" class="small" on:click=move |_| panel.doing.set(None)>"Cancel"</button>
+                <button type="button" class="small" on:click=move |_| panel.editing.set(None)>"Cancel"</button>
                 <button type="button" class="small primary" data-testid="memory-save" on:click=save>"Save"</button>
             </p>
         </li>
@@ -422,6 +429,7 @@ pub fn MemoryPanel(page: Page, at: Option<String>) -> impl IntoView {
         <div class="memory-panel" data-testid="memory-panel">
             <Remember panel/>
             <div class="chips">{only_here}</div>
+            {move || panel.undo.get().map(|(said, back)| view! { <Undo panel said back/> })}
             {move || note()}
             <Section panel title="Facts" episodes=false/>
             <Section panel title="Episodes" episodes=true/>

@@ -31,6 +31,8 @@ pub enum Recall {
     },
     /// Delete one. → [`Reply::Done`](super::Reply::Done)
     Forget(String),
+    /// Bring back the one that was deleted last. → [`Reply::Done`](super::Reply::Done)
+    Unforget,
     /// A fact in the reader's words. → [`Reply::Done`](super::Reply::Done)
     Remember(String),
     /// Compact the branch that ends here. → [`Reply::Compacted`](super::Reply::Compacted)

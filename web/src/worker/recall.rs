@@ -1,6 +1,6 @@
 //! The worker's part of compaction and memory: the page's questions as the engine's, and of its answers what the page shows.
 
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 
 use js_sys::{Function, Promise};
@@ -8,7 +8,7 @@ use threadkeep::agent::Noting;
 use threadkeep::compact::{Answer, Cancel, CompactOptions, EpochInfo, Extractive, ModelSummariser, Summariser};
 use threadkeep::model::{Model, Summarising};
 use threadkeep::protocol::{Counting, ErrorReply};
-use threadkeep::{KeepError, MemoryFilter, NewFact};
+use threadkeep::{Forgotten, KeepError, MemoryFilter, NewFact};
 use threadkeep_compaction::memory::{Episode, EpisodeEdit, Fact, FactEdit, RememberFrom};
 use threadkeep_compaction::summary::Material;
 use threadkeep_context::tokens::Counter;
@@ -26,6 +26,11 @@ use crate::wire::{
     Card, Carrier, Compacted, Compared, Epoch, Finding, FromWorker, Memory, Question, Recall, Reply, Sends, Way, nodes,
 };
 use crate::{format, pieces};
+
+thread_local! {
+    /// What was forgotten last.
+    static FORGOTTEN: RefCell<Forgotten> = RefCell::default();
+}
 
 /// How many characters of a message stand in the line of a step.
 const EXCERPT: usize = 200;
@@ -230,7 +235,8 @@ async fn remembered(engine: &Engine, asked: Recall) -> Result<Reply, KeepError> 
             engine.edit_fact(&id, edit).await.map(drop)?;
         }
         Recall::Pin { id, pinned } => engine.pin(&id, pinned).await?,
-        Recall::Forget(id) => engine.forget_memory(&id).await.map(drop)?,
+        Recall::Forget(id) => FORGOTTEN.set(engine.forget_memory(&id).await?),
+        Recall::Unforget => engine.unforget_memory(&FORGOTTEN.take()).await.map(drop)?,
         Recall::Remember(text) => engine.remember(NewFact::new(text)).await.map(drop)?,
         // Answered before.
         Recall::Compact { .. }

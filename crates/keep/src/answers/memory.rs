@@ -37,7 +37,7 @@ impl<S: Store> Keep<S> {
                 self.pin(&id, pinned.unwrap_or(true)).await?;
                 Value::Null
             }
-            MemoryRequest::Forget { id } => self.forget_memory(&id).await?.into(),
+            MemoryRequest::Forget { id } => (!self.forget_memory(&id).await?.is_empty()).into(),
             MemoryRequest::Retrieve(asked) => {
                 bundle_json(&self.retrieve(&asked.filter(), asked.query.as_deref(), asked.limits()).await?)
             }

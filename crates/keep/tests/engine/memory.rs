@@ -82,9 +82,41 @@ fn a_newer_fact_supersedes_what_it_contradicts_and_both_stay_with_their_sources(
         let bundle = keep.retrieve(&MemoryFilter::default(), None, BundleLimits::default()).await.unwrap();
         assert_eq!(bundle.facts, std::slice::from_ref(&newer));
         // What it superseded holds again when it is forgotten.
-        assert!(keep.forget_memory(&newer.id).await.unwrap());
-        assert!(!keep.forget_memory(&newer.id).await.unwrap());
+        assert!(!keep.forget_memory(&newer.id).await.unwrap().is_empty());
+        assert!(keep.forget_memory(&newer.id).await.unwrap().is_empty());
         assert_eq!(said(&keep).await, ["The deadline is Friday."]);
+    });
+}
+
+#[test]
+fn what_was_forgotten_comes_back_as_it_was() {
+    let world = World::default();
+    let keep = world.tab();
+    run(async {
+        let older = keep.remember(told("The deadline is Friday.", None, &["a"])).await.unwrap();
+        let newer = keep.remember(told("The deadline is Monday.", None, &["b"])).await.unwrap();
+        keep.restore(vec![episode(1, "The parser was written.", None, &[])]).await.unwrap();
+        let before = (all(&keep).await, keep.episodes(&MemoryFilter::default()).await.unwrap());
+        for id in [newer.id.as_str(), older.id.as_str(), "ep_0001"] {
+            let forgotten = keep.forget_memory(id).await.unwrap();
+            assert!(!forgotten.is_empty());
+            assert!(!dump(&world).contains(&format!("\"{id}\"")) || id == newer.id, "{id} is gone");
+            assert!(keep.unforget_memory(&forgotten).await.unwrap());
+            // Also for another tab, and only once.
+            let other = world.tab();
+            assert_eq!((all(&other).await, other.episodes(&MemoryFilter::default()).await.unwrap()), before, "{id}");
+            assert!(!keep.unforget_memory(&forgotten).await.unwrap());
+        }
+        // What was changed meanwhile stays changed.
+        let forgotten = keep.forget_memory(&newer.id).await.unwrap();
+        let edit = FactEdit { fact: Some("The deadline is Sunday.".into()), ..FactEdit::default() };
+        keep.edit_fact(&older.id, edit).await.unwrap();
+        assert!(keep.unforget_memory(&forgotten).await.unwrap());
+        let facts = all(&keep).await;
+        assert_eq!(facts.iter().find(|fact| fact.id == older.id).unwrap().fact, "The deadline is Sunday.");
+        keep.forget_memory(&older.id).await.unwrap();
+        let none = keep.forget_memory("sem_9999").await.unwrap();
+        assert!(none.is_empty() && !keep.unforget_memory(&none).await.unwrap());
     });
 }
 
@@ -117,7 +149,7 @@ fn users_edit_pin_and_delete() {
         assert_eq!(other.episodes(&MemoryFilter::default()).await.unwrap()[0].summary, "The lexer was written.");
         assert!(!dump(&world).contains("Postgres"));
         for id in [fact.id.as_str(), facts[1].id.as_str(), "ep_0001"] {
-            assert!(keep.forget_memory(id).await.unwrap());
+            assert!(!keep.forget_memory(id).await.unwrap().is_empty());
         }
         assert!(!dump(&world).contains("SQLite") && !dump(&world).contains("lexer"));
         assert_eq!(code(keep.pin("ep_0001", true).await), "missing-memory");
