@@ -58,7 +58,7 @@ fn paragraphs(markdown: &str) -> Vec<Paragraph> {
             Event::Start(Tag::Paragraph | Tag::Item | Tag::List(_)) | Event::End(TagEnd::Paragraph | TagEnd::Item)
         );
         if ends && !text.trim().is_empty() {
-            let line = markdown[..begin].lines().count().max(1);
+            let line = markdown[..begin].matches('\n').count() + 1;
             found.push(Paragraph { line, text: std::mem::take(&mut text) });
         }
         match event {
@@ -67,7 +67,7 @@ fn paragraphs(markdown: &str) -> Vec<Paragraph> {
             _ if outside > 0 => {}
             Event::Text(_) | Event::Code(_) => {
                 if text.trim().is_empty() {
-                    begin = range.start + 1;
+                    begin = range.start;
                 }
                 // Code is one word, and may begin a sentence.
                 text.push_str(if let Event::Text(words) = &event { words } else { "Code" });
