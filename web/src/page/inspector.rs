@@ -16,7 +16,7 @@ use threadkeep_core::{MessageId, TranscriptId};
 
 use super::dom;
 use super::engine::Engine;
-use super::state::Side;
+use super::side::Side;
 use crate::inspect::{ENCODINGS, Instructions, Marks, PROVIDERS, Settings};
 use crate::wire::{Ask, Fitted, Inspect, Payload, Question, Reply, Talk};
 

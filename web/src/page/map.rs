@@ -9,7 +9,8 @@ use wasm_bindgen::JsCast;
 use web_sys::{Event, KeyboardEvent, Node};
 
 use super::dom;
-use super::state::{Page, Side};
+use super::side::Side;
+use super::state::Page;
 use super::view::{Spot, click, draw, follow, live, markup, on, rows, soon};
 use crate::pieces::role_label;
 use crate::route::Route;

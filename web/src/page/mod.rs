@@ -27,6 +27,7 @@ mod panels;
 mod prose;
 mod requests;
 mod search;
+mod side;
 pub(crate) mod signs;
 mod state;
 mod storage;
@@ -43,7 +44,8 @@ use wasm_bindgen::JsCast;
 use web_sys::{KeyboardEvent, Node};
 
 use dom::focus;
-use state::{Dialog, Page, Side};
+use side::Side;
+use state::{Dialog, Page};
 use view::{at_window, click, follow, live, markup, on, rows};
 
 /// Mounts the page in place of its splash.

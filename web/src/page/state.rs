@@ -8,11 +8,11 @@ mod threads;
 use leptos::prelude::*;
 use threadkeep_core::{MessageId, TranscriptId};
 
-use super::dom;
 use super::engine::Engine;
 use super::inspector::Inspector;
 use super::keys::Connections;
 use super::nav::Nav;
+use super::side::Side;
 use super::talk::Talking;
 
 pub use imports::Imports;
@@ -59,32 +59,6 @@ pub enum Dialog {
     Keys,
     /// How to get an export.
     Help,
-}
-
-/// What stands beside the thread.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Side {
-    /// The context inspector.
-    Context,
-    /// The requests of the branch.
-    Requests,
-    /// The map of the branches.
-    Map,
-}
-
-impl Side {
-    const NAMES: [(&str, Option<Self>); 4] =
-        [("context", Some(Self::Context)), ("requests", Some(Self::Requests)), ("map", Some(Self::Map)), ("", None)];
-
-    /// What this browser remembers; at first the map, where there is room.
-    fn remembered() -> Option<Self> {
-        let roomy =
-            || window().inner_width().ok().and_then(|width| width.as_f64()).is_some_and(|width| width >= 1500.0);
-        match dom::remembered(SIDE) {
-            Some(kept) => Self::NAMES.iter().find(|(name, _)| *name == kept).and_then(|(_, side)| *side),
-            None => roomy().then_some(Self::Map),
-        }
-    }
 }
 
 /// Where the reader wants to say something, other than at the end of the branch.
@@ -150,8 +124,6 @@ pub struct Page {
     pub card: RwSignal<Option<Line>>,
 }
 
-const SIDE: &str = "threadkeep.side";
-
 impl Page {
     /// Starts everything.
     pub fn start() -> Self {
@@ -199,8 +171,7 @@ impl Page {
     pub fn turn(self, side: Side) {
         let now = self.side.get_untracked();
         self.side.set(if now == Some(side) { None } else { Some(side) });
-        let name = Side::NAMES.iter().find(|(_, named)| *named == self.side.get_untracked());
-        dom::remember(SIDE, name.map_or("", |(name, _)| name));
+        Side::remember(self.side.get_untracked());
         if now == Some(Side::Context) {
             self.inspector.closed();
         }

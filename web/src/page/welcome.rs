@@ -7,7 +7,8 @@ use wasm_bindgen_futures::JsFuture;
 use web_sys::{Blob, File, Node, Response};
 
 use super::dom;
-use super::state::{Dialog, Page, Side};
+use super::side::Side;
+use super::state::{Dialog, Page};
 use super::view::{Slot, click, draw, markup};
 use crate::connections::Connection;
 use crate::format;

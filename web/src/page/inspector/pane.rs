@@ -16,7 +16,8 @@ use crate::inspect::{
 use crate::page::composer;
 use crate::page::dom::{self, Build as _, el};
 use crate::page::engine::State;
-use crate::page::state::{Page, Side};
+use crate::page::side::Side;
+use crate::page::state::Page;
 use crate::page::view::{Slot, click, follow, markup, on, soon};
 
 /// The side panel.

@@ -6,7 +6,8 @@ use wasm_bindgen::JsCast;
 use web_sys::{Event, HtmlInputElement, KeyboardEvent, Node};
 
 use super::Thread;
-use crate::page::state::{Dialog, Page, Side};
+use crate::page::side::Side;
+use crate::page::state::{Dialog, Page};
 use crate::page::view::{Spot, click, draw, follow, live, markup, on, soon};
 use crate::page::{bin, dom};
 use crate::route::Route;
