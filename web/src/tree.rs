@@ -1,15 +1,15 @@
-//! The map of a conversation: runs without forks become one stretch each, drawn as one line with one dot. A tree's nodes
-//! in, stretches with their row and lane out. The newest branch continues its parent's lane; the others hang off to its
+//! The map of a conversation, an outline by turns: a user's message and what follows until the next or until a fork becomes one stretch,
+//! drawn as one line with one dot. A tree's nodes in, stretches with their row and lane out. The newest branch continues its parent's lane; the others hang off to its
 //! right, above it, so that no line crosses another.
 
 use threadkeep::protocol::TreeNode;
 
-/// A run of nodes without a fork inside.
+/// A run of nodes without a fork inside, and of one turn.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Stretch {
     /// The position of its first node.
     pub first: usize,
-    /// The position of its last node: a fork or a leaf.
+    /// The position of its last node: a fork, a leaf, or the end of a turn.
     pub last: usize,
     /// How many nodes it has.
     pub nodes: usize,
@@ -19,7 +19,7 @@ pub struct Stretch {
     pub lane: usize,
     /// Its line, from 0: its position in the list.
     pub row: usize,
-    /// How many branches go on from its end.
+    /// How many stretches go on from its end.
     pub forks: usize,
     /// The node whose words name it.
     pub named: usize,
@@ -62,8 +62,13 @@ impl Map {
             let row = map.stretches.len();
             let (mut last, mut count) = (first, 1);
             map.of_node[first] = row;
-            while let [only] = children[last][..] {
+            // What nobody says, such as an empty root, belongs to what follows.
+            let mut said = says(&nodes[first]);
+            while let [only] = children[last][..]
+                && !(said && begins_turn(&nodes[only]))
+            {
                 last = only;
+                said |= says(&nodes[last]);
                 map.of_node[last] = row;
                 count += 1;
             }
@@ -130,6 +135,16 @@ impl Map {
     }
 }
 
+/// Whether a turn begins with a node, for a reader.
+fn begins_turn(node: &TreeNode) -> bool {
+    node.role == "user" && !node.hidden
+}
+
+/// Whether a reader sees words of a node.
+fn says(node: &TreeNode) -> bool {
+    !node.hidden && !node.words.trim().is_empty()
+}
+
 /// The first node of a stretch that has words and is not hidden, else the first that has words, else the first.
 fn named(nodes: &[TreeNode], children: &[Vec<usize>], first: usize) -> usize {
     let (mut at, mut fallback) = (first, None);
@@ -159,7 +174,7 @@ mod tests {
         let one = |(at, parent): (usize, &Option<u32>)| TreeNode {
             id: MessageId::new(format!("n{at}")).unwrap(),
             parent: *parent,
-            role: "user".into(),
+            role: "assistant".into(),
             hidden: at == 0,
             words: if at == 1 { String::new() } else { format!("words {at}") },
         };
@@ -173,6 +188,37 @@ mod tests {
         assert_eq!(map.stretches.len(), 1);
         assert_eq!((map.stretches[0].nodes, map.stretches[0].last, map.stretches[0].named), (10_000, 9_999, 2));
         assert_eq!(map.leaf(0), Some(9_999));
+    }
+
+    #[test]
+    fn each_turn_is_a_stretch() {
+        // A user's message, two of the assistant, and so on: 0 1 2 | 3 4 5 | 6 7 8, and another answer to 6.
+        let mut nodes = tree(&[None, Some(0), Some(1), Some(2), Some(3), Some(4), Some(5), Some(6), Some(7), Some(6)]);
+        for at in [0, 3, 6] {
+            nodes[at].role = "user".into();
+        }
+        let map = Map::new(&nodes);
+        let shape: Vec<_> = map.stretches.iter().map(|s| (s.first, s.last, s.lane, s.parent, s.forks)).collect();
+        assert_eq!(
+            shape,
+            [
+                (0, 2, 0, None, 1),
+                (3, 5, 0, Some(0), 1),
+                (6, 6, 0, Some(1), 2),
+                (7, 8, 1, Some(2), 0),
+                (9, 9, 0, Some(2), 0)
+            ]
+        );
+        assert_eq!((map.leaves(), map.leaf(0), map.stretches[1].named), (2, Some(9), 3));
+        assert_eq!(map.path(8), [true, true, true, true, false]);
+        // An empty root is no turn of its own.
+        nodes[0].words.clear();
+        nodes[0].role.clear();
+        nodes[1].role = "user".into();
+        assert_eq!(Map::new(&nodes).stretches[0].last, 2);
+        // What a reader does not see begins none.
+        nodes[3].hidden = true;
+        assert_eq!(Map::new(&nodes).stretches[0].last, 5);
     }
 
     #[test]

@@ -1,5 +1,5 @@
-//! The map of a conversation's branches, drawn in SVG. Stretches without forks are one dot each with a count, and only
-//! the part that is on the screen is drawn, so that ten thousand messages stay light.
+//! The map of a conversation, drawn in SVG: one dot for each turn and for each branch, with a count. Only the part that is on the screen
+//! is drawn, so that ten thousand messages stay light.
 
 use std::sync::Arc;
 
@@ -293,7 +293,7 @@ fn dot(stretch: &Stretch, node: &TreeNode, looks: Looks, open: impl Fn() + 'stat
         if node.words.trim().is_empty() { role_label(&node.role).to_owned() } else { format::line(&node.words, 60) };
     let count = format::plural(stretch.nodes as u64, "node");
     let then = match stretch.forks {
-        0 => count,
+        0 | 1 => count,
         forks => format!("{count}, then {}", format::plural(forks as u64, "branch")),
     };
     let role = match node.role.as_str() {
