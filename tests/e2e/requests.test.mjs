@@ -52,6 +52,8 @@ test("each request is listed with what it took and cost, and shows byte for byte
       assert.equal(changes.length, 2, changes.join(" | "));
       assert.match(changes[0], /^Came in Assistant: Answer 1 to/);
       assert.match(changes[1], /^Came in You: And chard\? \d+ tokens/);
+      await tab.get("request").last().getByTestId("request-show").click();
+      await tab.page.waitForFunction(() => location.hash.includes("?at="));
       // One at a time, and the first has none before it.
       const first = await opened(tab, 1);
       assert.equal(await tab.get("request-body").count(), 1);

@@ -70,11 +70,14 @@ pub fn is_compacted(older: &Asked, newer: &Asked) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use threadkeep_core::MessageId;
+
     use super::*;
 
     fn asked(usage: Option<(u64, u64, u64)>, micros: Option<u64>) -> Asked {
         Asked {
             id: "t:1".into(),
+            node: MessageId::new("n").unwrap(),
             sent_at: 0,
             model: "m".into(),
             program: None,

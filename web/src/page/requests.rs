@@ -3,6 +3,7 @@
 
 use leptos::prelude::*;
 use leptos::task::spawn_local;
+use threadkeep_core::MessageId;
 
 use super::dom;
 use super::state::Page;
@@ -155,12 +156,23 @@ fn Request(pane: Pane, line: Line) -> impl IntoView {
                     <Time at=asked.sent_at/>
                     {facts.into_iter().map(|fact| view! { <span>{drawn(&fact)}</span> }).collect_view()}
                 </span>
+                <ToMessage pane node=asked.node/>
                 {press}
             </p>
             {body}
         </li>
         {compacted.then(|| view! { <li class="request-mark" data-testid="request-compacted"><Sign name="fold"/>"Compacted here"</li> })}
     }
+}
+
+/// The way to a message of the branch.
+#[component]
+fn ToMessage(pane: Pane, node: MessageId) -> impl IntoView {
+    let page = pane.page;
+    let open = move |_| {
+        page.nav.go(Route { leaf: page.leaf.get_untracked(), at: Some(node.clone()), ..page.nav.now() });
+    };
+    view! { <button type="button" class="quiet small" data-testid="request-show" on:click=open>"Show"</button> }
 }
 
 /// What was sent, and what changed since the request before.
@@ -238,13 +250,7 @@ fn Changes(pane: Pane, since: Since) -> impl IntoView {
         view! { <p data-testid="request-options">{format!("Settings that changed: {}.", options.join(", "))}</p> }
     });
     let change = move |Moved { node, what, words, tokens }: Moved| {
-        let show = node.map(|node| {
-            let page = pane.page;
-            let open = move |_| {
-                page.nav.go(Route { leaf: page.leaf.get_untracked(), at: Some(node.clone()), ..page.nav.now() });
-            };
-            view! { <button type="button" class="quiet small" on:click=open>"Show"</button> }
-        });
+        let show = node.map(|node| view! { <ToMessage pane node/> });
         view! {
             <li data-testid="request-change">
                 <span class="change-what">{format::capital(&what)}</span>

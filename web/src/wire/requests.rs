@@ -23,6 +23,8 @@ pub enum Journal {
 pub struct Asked {
     /// Its id.
     pub id: String,
+    /// The node at which its messages ended.
+    pub node: MessageId,
     /// When it was sent, in milliseconds since 1970.
     pub sent_at: i64,
     /// The model.
@@ -61,6 +63,7 @@ impl From<RequestRecord> for Asked {
         let made_of = record.made_of;
         Self {
             id: record.id,
+            node: record.node,
             sent_at: record.sent_at,
             model: record.model,
             program: record.program,
