@@ -1,7 +1,7 @@
 // The command line, run as a user runs it: the program of the installed package, in a folder of its own.
 import assert from "node:assert/strict";
 import { spawn, spawnSync } from "node:child_process";
-import { appendFileSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { appendFileSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { request } from "node:http";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -204,6 +204,51 @@ test("what is wrong is said in words, with its exit code", () => {
   assert.match(run(["--help"], at).stdout, /threadkeep import \[PATH…\] \[--watch\] .*all sessions that this machine has/);
   assert.match(run([], at).stdout, /threadkeep serve/);
   const { stdout } = run(["completion", "bash"], at);
-  assert.match(stdout, /^complete -W "serve import search list show stats export --folder .*--version" -o default threadkeep\n$/);
+  assert.match(stdout, /^complete -W "serve import search list show stats export doctor --folder .*--version" -o default threadkeep\n$/);
   assert.equal(spawnSync("bash", ["-n"], { input: stdout }).status, 0);
+});
+
+/** Changes a byte of a home's log, in the question about medlars; gives the folder. */
+function damage(at) {
+  const keep = join(at, "keep/threadkeep");
+  const log = readdirSync(keep).find((name) => name.startsWith("log"));
+  const bytes = readFileSync(join(keep, log));
+  const place = bytes.indexOf("medlars");
+  assert.ok(place > 0, `${log} has the question`);
+  bytes[place] ^= 1;
+  writeFileSync(join(keep, log), bytes);
+  return keep;
+}
+
+test("the doctor finds what is damaged in a folder, goes on without it, and keeps the file as it was", () => {
+  const { at, file } = home("doctor");
+  const other = join(at, "chat.jsonl");
+  writeFileSync(other, `${JSON.stringify({ messages: [{ role: "user", content: "Is this one whole?" }] })}\n`);
+  run(["import", file, other], at);
+  const sound = run(["doctor"], at);
+  assert.deepEqual([sound.status, sound.stdout], [0, "2 threads, 5 messages read.\nSound.\n"], sound.stderr);
+  const keep = damage(at);
+  const shut = run(["doctor"], at);
+  assert.equal(shut.status, 1, shut.stdout);
+  assert.match(shut.stderr, /doctor --repair leaves out what is damaged/);
+  const aside = () => readdirSync(keep).filter((name) => name.startsWith("damaged-"));
+  assert.deepEqual(aside(), [], "looking changes nothing");
+  const repaired = run(["doctor", "--repair"], at);
+  assert.match(repaired.stdout, /^lost {2}log-/);
+  assert.match(repaired.stderr, /its name begins with damaged-/);
+  assert.equal(aside().length, 1);
+  const after = run(["doctor"], at);
+  assert.equal(after.status, 1);
+  assert.match(after.stdout, /^damaged {2}claude-code\//);
+  assert.match(after.stderr, /1 record cannot be read\. threadkeep export FILE writes what is whole/);
+  // What is whole goes to another place.
+  const written = join(at, "whole.jsonl");
+  assert.equal(run(["export", written], at).status, 0);
+  const elsewhere = { THREADKEEP_HOME: join(at, "elsewhere") };
+  run(["import", written], at, elsewhere);
+  assert.match(run(["search", "whole"], at, elsewhere).stdout, /Is this one whole\?/);
+  assert.equal(run(["doctor"], at, elsewhere).status, 0);
+  const sqlite = run(["doctor", "--repair", "--sqlite", join(at, "keep.db")], at);
+  assert.equal(sqlite.status, 1);
+  assert.match(sqlite.stderr, /not repaired where it is/);
 });

@@ -9,10 +9,11 @@ import type { ImportReport } from "../generated/archive.js";
 import type { TranscriptInfo } from "../generated/node.js";
 import { WRITTEN, type ExportOptions } from "../options.js";
 import type { Threadkeep } from "../index.js";
+import { doctor } from "./doctor.js";
 import type { Found } from "./files.js";
 import { importAlways, importOnce, type Told } from "./import.js";
 import { openPlace, Trouble, type Place } from "./place.js";
-import { dye, print, progress, say, table, when } from "./print.js";
+import { count, dye, print, progress, say, table, when } from "./print.js";
 import { serve } from "./serve.js";
 import { sessions } from "./sessions.js";
 
@@ -23,6 +24,7 @@ export interface Call {
   place: Place;
   json: boolean;
   watch: boolean;
+  repair: boolean;
   limit: number;
   port: number;
   thread: string | undefined;
@@ -74,6 +76,11 @@ export const COMMANDS: Readonly<Record<string, Command>> = {
     usage: "[FILE] [--thread THREAD] [--format NAME]",
     about: `Write everything, or one thread, to a file or to stdout: ${Object.keys(WRITTEN).join(", ")}`,
     run: exportCommand,
+  },
+  doctor: {
+    usage: "[--repair]",
+    about: "Read everything, and say what is damaged; repair a folder",
+    run: ({ place, repair, json }) => doctor(place, repair, json),
   },
 };
 
@@ -253,10 +260,6 @@ async function exportCommand({ words: [file], place, thread, format }: Call): Pr
     await pipeline(keep.export(options), file === undefined ? process.stdout : createWriteStream(file), { end: file !== undefined });
     if (file !== undefined) say(`Written: ${file}`);
   });
-}
-
-function count(number: number, noun: string): string {
-  return `${number.toLocaleString("en")} ${noun}${number === 1 ? "" : "s"}`;
 }
 
 /** The first characters of a text on one line. */

@@ -5,6 +5,7 @@ import { homedir } from "node:os";
 import process from "node:process";
 import { Threadkeep, ThreadkeepError } from "../index.js";
 import type { StoreAdapter } from "../stores/adapter.js";
+import { defaultStore } from "../stores/file.js";
 
 /** The options, for `parseArgs`. */
 export const PLACE = {
@@ -46,12 +47,13 @@ export function explained(error: unknown, blocked: string): { words: string; mis
   return { words: error instanceof Error ? (error.stack ?? error.message) : String(error), misuse };
 }
 
-/** Opens the keep that the options name. */
-export async function openPlace({ folder, sqlite, name, scope, memory }: Place): Promise<Threadkeep> {
+/** Opens the keep that the options name; with `repair`, a damaged folder without what is damaged. */
+export async function openPlace({ folder, sqlite, name, scope, memory }: Place, repair = false): Promise<Threadkeep> {
   const chosen = [folder !== undefined && "--folder", sqlite !== undefined && "--sqlite", memory === true && "--memory"].filter(Boolean);
   if (chosen.length > 1) throw new Trouble(`${chosen.join(" and ")} cannot be used together: choose one place for the conversations`);
   if (folder !== undefined) process.env["THREADKEEP_HOME"] = atHome(folder);
-  const storage = sqlite !== undefined ? await inSqlite(sqlite, name) : memory === true ? ("memory" as const) : undefined;
+  const storage =
+    sqlite !== undefined ? await inSqlite(sqlite, name) : memory === true ? "memory" : repair ? defaultStore(name ?? "threadkeep", true).store : undefined;
   return Threadkeep.open({
     ...(name === undefined ? {} : { name }),
     ...(scope === undefined ? {} : { scope }),

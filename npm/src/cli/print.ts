@@ -44,6 +44,11 @@ export function table(rows: readonly (readonly (string | number)[])[]): string {
   return texts.map((row, at) => line(row, at).trimEnd()).join("\n");
 }
 
+/** A number with its noun: `1 thread`, `1,204 threads`. */
+export function count(number: number, noun: string): string {
+  return `${number.toLocaleString("en")} ${noun}${number === 1 ? "" : "s"}`;
+}
+
 /** A day and time in the reader's zone: `2026-07-24 09:05`. */
 export function when(time: number | null): string {
   if (time === null) return "";

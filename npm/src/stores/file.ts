@@ -94,11 +94,11 @@ export function fileStore(options: FileStoreOptions): FileStore {
 }
 
 /** What `Threadkeep.open` uses where no storage is named: a folder of that name in THREADKEEP_HOME, or else in `.threadkeep`. @internal */
-export function defaultStore(name: string): { store: FileStore; place: string } {
+export function defaultStore(name: string, repair = false): { store: FileStore; place: string } {
   const home = process.env["THREADKEEP_HOME"] || path.resolve(".threadkeep");
   const folder = path.resolve(home, folderName(name));
   keepOutOfGit(home);
-  return { store: fileStore({ folder }), place: folder };
+  return { store: fileStore({ folder, repair }), place: folder };
 }
 
 /** Conversations do not belong into a repository only because somebody began a program in it. */
