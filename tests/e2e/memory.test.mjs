@@ -2,7 +2,7 @@
 // that are edited, pinned and deleted.
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
-import { compact, number, opened, TURNS } from "./support/allotment.mjs";
+import { allotment, compact, number, opened, TURNS } from "./support/allotment.mjs";
 import { rules } from "./support/axe.mjs";
 import { openSite, Site } from "./support/site.mjs";
 
@@ -200,6 +200,25 @@ test("the memory follows what another tab does, and what is being typed stays", 
     await tab.get("delete-thread").click();
     await other.page.waitForFunction(() => document.querySelectorAll("[data-testid=episode], [data-testid=fact]").length === 0);
   }));
+
+test("the memory fits the narrowest screen", () =>
+  site.visit(
+    async (tab) => {
+      await tab.pick(allotment());
+      await tab.closeReport();
+      await tab.get("memory").click();
+      await tab.get("remember").fill("The shed key lies under the third pot from the left.");
+      await tab.page.keyboard.press("Enter");
+      await tab.get("fact").waitFor();
+      await tab.get("memory-edit").click();
+      const sticksOut = () => tab.get("dialog").evaluate((dialog) => dialog.scrollWidth - dialog.clientWidth);
+      assert.equal(await sticksOut(), 0);
+      await tab.get("memory-save").click();
+      await tab.get("memory-done").waitFor();
+      assert.equal(await sticksOut(), 0);
+    },
+    { viewport: { width: 320, height: 640 }, hasTouch: true },
+  ));
 
 for (const colorScheme of ["light", "dark"])
   test(`preview, card and memory pass the accessibility rules in ${colorScheme}`, () =>
