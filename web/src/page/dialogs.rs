@@ -142,7 +142,7 @@ fn keys() -> Node {
         <dl class="facts keys">
             <div><dt><kbd>↑</kbd> <kbd>↓</kbd></dt><dd>Move in the list of threads, or on the map</dd></div>
             <div><dt><kbd>Enter</kbd></dt><dd>Open what is marked</dd></div>
-            <div><dt><kbd>/</kbd></dt><dd>Search threads and messages; <kbd>Esc</kbd> there ends it</dd></div>
+            <div><dt><kbd>/</kbd> <kbd>Ctrl+K</kbd></dt><dd>Search threads and messages; <kbd>Esc</kbd> there ends it</dd></div>
             <div><dt><kbd>j</kbd> <kbd>k</kbd></dt><dd>Next and previous message</dd></div>
             <div>
                 <dt><kbd>[</kbd> <kbd>]</kbd></dt>

@@ -78,6 +78,12 @@ fn app(page: Page) -> Node {
     at_window("resize", move |_| page.resized.update(|times| *times += 1));
     at_window("keydown", move |event| {
         let event: KeyboardEvent = event.unchecked_into();
+        // Also while one types, but not below a dialog.
+        let search = (event.ctrl_key() || event.meta_key()) && !event.alt_key() && event.key() == "k";
+        if search && page.dialog.with_untracked(Option::is_none) {
+            event.prevent_default();
+            return focus(".filter input");
+        }
         let typing = dom::closest(event.target(), "input, select, textarea, dialog").is_some();
         if typing || event.ctrl_key() || event.meta_key() || event.alt_key() || event.default_prevented() {
             return;
