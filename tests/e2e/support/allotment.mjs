@@ -38,6 +38,8 @@ export async function opened(tab, turns) {
 
 /** Compacts the open branch; gives the figures that the preview promised. The conversation is imported, and is remembered all the same. */
 export async function compact(tab) {
+  // In a narrow window the act is in a menu.
+  if (await tab.get("more").isVisible()) await tab.get("more").click();
   await tab.get("compact").click();
   await tab.get("compact-everybody").check();
   await tab.get("compact-preview").waitFor();
