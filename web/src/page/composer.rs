@@ -287,7 +287,7 @@ pub fn composer(page: Page) -> Node {
             <div class="composer-box">
                 <textarea rows="1" dir="auto" aria-label="Your message" placeholder={} readonly={} data-testid="compose" ref={} oninput={} onkeydown={}></textarea>
                 <div class="composer-acts">
-                    <button type="button" class="quiet small model-chip" title="Connections" data-testid="model-chip" onclick={}>
+                    <button type="button" class="quiet small model-chip" title="Models" data-testid="model-chip" onclick={}>
                         <svg sign="plug"/><span>{}</span>
                     </button>
                     {}

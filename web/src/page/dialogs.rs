@@ -45,7 +45,7 @@ pub fn dialogs(page: Page) -> Slot {
                 ("Memory", panels::later(Box::new(move |panels| panels.memory(page, at.clone()))))
             }
             Dialog::Bin => ("Bin", panels::later(Box::new(move |panels| panels.bin(page)))),
-            Dialog::Connections => ("Connections", panels::later(Box::new(move |panels| panels.connections(page)))),
+            Dialog::Connections => ("Models", panels::later(Box::new(move |panels| panels.connections(page)))),
             Dialog::Storage => ("Storage and privacy", storage(page)),
             Dialog::Keys => ("Keys", keys()),
             Dialog::Help => ("How to get an export", how_to()),
