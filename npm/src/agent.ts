@@ -154,10 +154,10 @@ export class Agent {
   }
 
   /**
-   * Carries an interrupted turn to its end. A turn that has ended meanwhile, here or in another tab, stays as it is.
+   * Carries an interrupted turn to its end. One that no agent has, as after an import, becomes this agent's. A turn that has ended
+   * meanwhile, here or in another tab, stays as it is.
    *
-   * @throws ThreadkeepError from the turn: `missing-node`; `bad-request` for a node that is no turn of this agent, or that something
-   * follows
+   * @throws ThreadkeepError from the turn: `missing-node`; `bad-request` for another agent's turn, or a node that something follows
    *
    * @example
    * ```ts

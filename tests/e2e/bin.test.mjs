@@ -4,6 +4,7 @@ import { after, before, test } from "node:test";
 import { allotment, compact, opened, question, TITLE } from "./support/allotment.mjs";
 import { rules } from "./support/axe.mjs";
 import { openSite } from "./support/site.mjs";
+import { say, talk } from "./support/talk.mjs";
 
 let site;
 
@@ -69,6 +70,25 @@ test("a deleted branch comes back where it was", () =>
     await openBin(tab);
     await tab.get("bin-empty").waitFor();
   }));
+
+test("an interrupted answer goes on after its thread was deleted and taken back", () =>
+  talk(
+    site,
+    (_, number) => (number === 1 ? { pieces: ["The first half"], hold: true } : { text: "The whole answer." }),
+    async (tab) => {
+      await say(tab, "How deep do leeks go?");
+      await tab.get("live-text").filter({ hasText: "The first half" }).waitFor();
+      await tab.page.reload();
+      await tab.ready();
+      await tab.get("interrupted").waitFor();
+      await tab.get("delete-thread").click();
+      await tab.row("How deep do leeks go?").waitFor({ state: "detached" });
+      await undo(tab);
+      await tab.get("resume").click();
+      await tab.message("The whole answer.").waitFor();
+    },
+    { tools: "none" },
+  ));
 
 test("the bin is emptied one by one and as a whole, and then nothing comes back", () =>
   site.visit(async (tab) => {

@@ -173,7 +173,11 @@ test("a system prompt, a mode and a persona that the reader writes are in the ne
       await said(tab, "Good morning.", "Answer 1 to");
       await inspect(tab);
       const open = () => tab.get("instructions").locator("summary").click();
-      await open();
+      const locked = await tab.page.evaluate(() => {
+        document.querySelector("[data-testid=instructions] summary").click();
+        return ["system-prompt", "persona", "mode"].every((name) => document.querySelector(`[data-testid=${name}]`).disabled);
+      });
+      assert.ok(locked, "nothing is written there before what is stored was read, which would replace it");
       await tab.get("system-prompt").fill("Answer as a gardener would.");
       await tab.get("persona").fill("You are the head gardener.");
       await tab.get("mode").selectOption({ label: "Agent" });

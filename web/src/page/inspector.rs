@@ -13,6 +13,7 @@ use leptos::prelude::*;
 use leptos::task::spawn_local;
 use threadkeep::protocol::ErrorReply;
 use threadkeep_core::{MessageId, TranscriptId};
+use tokio::sync::Mutex;
 
 use super::dom;
 use super::engine::Engine;
@@ -48,6 +49,10 @@ struct Inner {
     loaded: bool,
     /// Whether settings are not stored yet.
     unsaved: bool,
+    /// Instructions that are not stored yet.
+    instructions: Option<Instructions>,
+    /// Held while something is stored or read, so that what is sent next comes after it.
+    saving: Arc<Mutex<()>>,
     /// The pinned nodes of the branch.
     pins: Vec<MessageId>,
     /// What is to be pinned (`true`) or unpinned.
@@ -91,6 +96,8 @@ impl Inspector {
             settings: Settings::default(),
             loaded: false,
             unsaved: false,
+            instructions: None,
+            saving: Arc::default(),
             pins: Vec::new(),
             pinning: Vec::new(),
             old_pins: String::new(),
@@ -194,11 +201,21 @@ impl Inspector {
 
     /// Stores what is not stored yet: what is shown is what the agent sends.
     pub async fn save(self) {
+        let saving = self.with(|inner| Arc::clone(&inner.saving));
+        let _alone = saving.lock().await;
         let settings = self.ready().await;
         if self.with(|inner| std::mem::take(&mut inner.unsaved))
             && let Err(error) = self.engine.ask(Ask::Inspect(Inspect::Set(settings))).await
         {
             self.with(|inner| inner.unsaved = true);
+            self.fail(&error);
+        }
+        if let Some(instructions) = self.with(|inner| inner.instructions.take())
+            && let Err(error) = self.engine.ask(Ask::Inspect(Inspect::Instruct(instructions.clone()))).await
+        {
+            self.with(|inner| {
+                inner.instructions.get_or_insert(instructions);
+            });
             self.fail(&error);
         }
     }
@@ -219,27 +236,33 @@ impl Inspector {
         }
     }
 
-    /// Shows what is stored of the instructions, where they are open and nobody writes there.
+    /// Shows what is stored of the instructions, where they are open. What the reader writes meanwhile stays.
     fn show_instructions(self) {
-        let writing = dom::find("[data-testid=instructions] :is(textarea, select):focus").is_some();
-        if dom::find("[data-testid=instructions][open]").is_some() && !writing {
-            spawn_local(async move {
-                match self.engine.ask(Ask::Inspect(Inspect::Instructions)).await {
-                    Ok(Reply::Instructions(instructions)) => Self::fill(&instructions),
-                    Ok(_) => {}
-                    Err(error) => self.fail(&error),
-                }
-            });
+        if dom::find("[data-testid=instructions][open]").is_none() {
+            return;
         }
-    }
-
-    /// Stores instructions, and shows what becomes of the prompt.
-    fn instruct(self, instructions: Instructions) {
         spawn_local(async move {
-            match self.engine.ask(Ask::Inspect(Inspect::Instruct(instructions))).await {
-                Ok(_) => self.ask(),
+            let saving = self.with(|inner| Arc::clone(&inner.saving));
+            let _alone = saving.lock().await;
+            match self.engine.ask(Ask::Inspect(Inspect::Instructions)).await {
+                Ok(Reply::Instructions(instructions)) => {
+                    let writing = dom::find("[data-testid=instructions] :is(textarea, select):focus").is_some();
+                    if !writing && self.with(|inner| inner.instructions.is_none()) {
+                        Self::fill(&instructions);
+                    }
+                }
+                Ok(_) => {}
                 Err(error) => self.fail(&error),
             }
+        });
+    }
+
+    /// Takes instructions, stores them, and shows what becomes of the prompt.
+    fn instruct(self, instructions: Instructions) {
+        self.with(|inner| inner.instructions = Some(instructions));
+        spawn_local(async move {
+            self.save().await;
+            self.ask();
         });
     }
 

@@ -278,11 +278,11 @@ impl<S: Store> Agent<S> {
         self.keep.interrupted_turns(&self.options.name).await
     }
 
-    /// Carries a turn to its end: one of [`Agent::post`], or one that was interrupted. One that is under way is waited for, and one that
-    /// has ended stays as it is.
+    /// Carries a turn to its end: one of [`Agent::post`], or one that was interrupted. One that no agent has, as after an import, becomes
+    /// this agent's. One that is under way is waited for, and one that has ended stays as it is.
     ///
     /// # Errors
-    /// `missing-node`; `bad-request` for a node that is no turn of this agent, or that something follows; the store's.
+    /// `missing-node`; `bad-request` for another agent's turn, or a node that something follows; the store's.
     pub async fn resume(&self, node: &MessageId, heard: Heard<'_>) -> Result<NodeInfo, KeepError> {
         let known = self.known(node).await?;
         if !known.sealed && self.resumed(&known, false, heard).await?.is_none() {
@@ -291,7 +291,7 @@ impl<S: Store> Agent<S> {
                 return Ok(now);
             }
             let why =
-                ["the turn ", known.id.as_str(), " cannot go on: it is none of this agent's, or something follows it"];
+                ["the turn ", known.id.as_str(), " cannot go on: it is another agent's, or something follows it"];
             return Err(KeepError::BadRequest(why.concat()));
         }
         self.known(&known.id).await

@@ -84,15 +84,22 @@ impl<S: Store> Keep<S> {
         Ok(open)
     }
 
-    /// The turn of this node, if it is one of the agent's [`Keep::interrupted_turns`].
+    /// The turn of this node, if it can go on: one of the agent's [`Keep::interrupted_turns`], or one that no agent has, as after an import
+    /// or from the bin. That is the agent's from now on.
     pub(crate) async fn interrupted_turn(&self, agent: &str, node: &MessageId) -> Result<Option<NodeInfo>, KeepError> {
         self.divide_state(agent).await?;
-        match self.inner.store.get(&keys::open_turn(agent, node)).await {
-            // Its name says all.
-            Ok(Some(_)) | Err(StoreError::Corrupt { .. }) => self.growing(node).await,
-            Ok(None) => Ok(None),
-            Err(error) => Err(error.into()),
+        let own = keys::open_turn(agent, node);
+        // Their names say all.
+        let keys = self.keys_of(&Scan::prefix(keys::AGENTS)).await?;
+        let owners: Vec<&String> = keys.iter().filter(|key| keys::open_turn_node(key).as_ref() == Some(node)).collect();
+        if !owners.is_empty() && !owners.contains(&&own) {
+            return Ok(None);
         }
+        let turn = self.growing(node).await?;
+        if turn.is_some() && owners.is_empty() {
+            self.inner.store.commit(Commit { puts: vec![(own, Vec::new())], ..Commit::default() }).await?;
+        }
+        Ok(turn)
     }
 
     /// How far the agent of that name is with its mailbox; zero for nobody.

@@ -133,6 +133,34 @@ fn a_turn_that_something_follows_is_not_interrupted_any_more() {
 }
 
 #[test]
+fn a_turn_that_came_back_from_the_bin_goes_on_and_belongs_to_the_agent_that_resumes_it() {
+    let world = World::default();
+    run(async {
+        let (_, left) = interrupt(&world, "about A", None).await;
+        let script = Script::of([says("about A, later")]);
+        let lal = agent(&world.tab(), &script);
+        let asked = node(&lal, &left).await;
+        let binned = lal.keep().bin(&asked.transcript, None).await.unwrap().unwrap();
+        assert!(lal.interrupted().await.unwrap().is_empty());
+        lal.keep().undelete(&binned.id).await.unwrap();
+        // The deletion took it from its agent, and nothing is sent unasked.
+        assert!(lal.interrupted().await.unwrap().is_empty());
+        assert_eq!((lal.catch_up(&|_| {}).await.unwrap(), script.asked()), (0, 0));
+        // The program ends once more, while the model is asked.
+        let silent = Script::of([]);
+        silent.stalls.set(true);
+        let earlier = agent(&world.tab(), &silent);
+        assert!(until(earlier.resume(&asked.id, &|_| {}), || silent.asked() == 1).await.is_none());
+        assert_eq!(lal.interrupted().await.unwrap().len(), 1);
+        let other = Agent::new(world.tab(), options("kim"), script.clone(), Rc::new(threadkeep::agent::NoTools));
+        assert_eq!(code(other.resume(&asked.id, &|_| {}).await), "bad-request", "it is lal's");
+        let done = lal.resume(&asked.id, &|_| {}).await.unwrap();
+        assert_eq!((texts(&done.messages)[1].as_str(), done.sealed), ("about A, later", true));
+        assert!(lal.interrupted().await.unwrap().is_empty());
+    });
+}
+
+#[test]
 fn a_posted_message_is_in_its_chain_before_the_model_is_asked() {
     let world = World::default();
     run(async {

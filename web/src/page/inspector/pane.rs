@@ -114,15 +114,15 @@ pub fn pane(page: Page) -> Node {
                         <summary>Instructions</summary>
                         <div class="field wide">
                             <label for="system-prompt">System prompt</label>
-                            <textarea id="system-prompt" rows="3" dir="auto" placeholder="That of each thread" data-testid="system-prompt"></textarea>
+                            <textarea id="system-prompt" rows="3" dir="auto" placeholder="That of each thread" data-testid="system-prompt" disabled></textarea>
                         </div>
                         <div class="field">
                             <label for="mode">Mode</label>
-                            <select id="mode" data-testid="mode">{}</select>
+                            <select id="mode" data-testid="mode" disabled>{}</select>
                         </div>
                         <div class="field wide">
                             <label for="persona">Persona, in the modes Agent and Run</label>
-                            <textarea id="persona" rows="2" dir="auto" data-testid="persona"></textarea>
+                            <textarea id="persona" rows="2" dir="auto" data-testid="persona" disabled></textarea>
                         </div>
                     </details>
                 </section>
@@ -303,12 +303,13 @@ fn instruction(name: &str) -> Option<HtmlInputElement> {
 }
 
 impl Inspector {
-    /// Puts instructions into their fields.
+    /// Puts instructions into their fields, which can be written in from then on.
     pub(super) fn fill(instructions: &Instructions) {
         let Instructions { system_prompt, persona, mode } = instructions;
         for (name, text) in [("system-prompt", system_prompt), ("persona", persona), ("mode", &mode.to_string())] {
             if let Some(field) = instruction(name) {
                 field.set_value(text);
+                field.set_disabled(false);
             }
         }
     }
