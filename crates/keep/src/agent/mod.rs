@@ -290,8 +290,7 @@ impl<S: Store> Agent<S> {
             if now.sealed {
                 return Ok(now);
             }
-            let why =
-                ["the turn ", known.id.as_str(), " cannot go on: it is another agent's, or something follows it"];
+            let why = ["the turn ", known.id.as_str(), " cannot go on: it is another agent's, or something follows it"];
             return Err(KeepError::BadRequest(why.concat()));
         }
         self.known(&known.id).await
