@@ -69,6 +69,31 @@ test("each request is listed with what it took and cost, and shows byte for byte
     OPTIONS,
   ));
 
+test("below each answer stands what it took and cost, and the way to its request", () =>
+  talk(
+    site,
+    counted,
+    async (tab) => {
+      await said(tab, "When do we sow beans?", "Answer 1 to");
+      await said(tab, "And chard?", "Answer 2 to");
+      await tab.page.waitForFunction(() => document.querySelectorAll("[data-testid=answer-foot]").length === 2);
+      const foot = tab.get("answer-foot").first();
+      assert.match(await foot.innerText(), /^1,200 tokens in, 800 of them from the cache, 50 out, \$0\.00\d\d\s+View request$/);
+      await foot.getByTestId("view-request").click();
+      const older = tab.get("request").last();
+      await older.getByTestId("request-body").waitFor();
+      assert.equal(await tab.get("request-body").count(), 1);
+      assert.ok(await older.evaluate((line) => line === document.activeElement), "its line has the focus");
+      // The panel is open already now.
+      await tab.get("view-request").last().click();
+      await tab.get("request").first().getByTestId("request-body").waitFor();
+      await tab.page.reload();
+      await tab.ready();
+      await tab.page.waitForFunction(() => document.querySelectorAll("[data-testid=answer-foot]").length === 2);
+    },
+    OPTIONS,
+  ));
+
 test("a setting that changed, a message that it cost and a compaction are named between two requests", () =>
   talk(
     site,
@@ -149,6 +174,9 @@ test("an imported session's requests are listed with what its provider counted, 
     await tab.pick(session());
     await tab.closeReport();
     await tab.openThread("Which beds need water?");
+    const answer = tab.page.locator("[data-testid=message]").filter({ hasText: "Beds two and five." });
+    assert.match(await answer.getByTestId("answer-foot").innerText(), /^1,000 tokens in, 900 of them from the cache, 40 out, \$/);
+    assert.equal(await tab.get("answer-foot").count(), 1, "below the answer, and not below its question");
     await tab.page.keyboard.press("q");
     await listed(tab, 1);
     const [request] = await tab.get("request").allInnerTexts();

@@ -1,7 +1,46 @@
 //! What the list of requests says: figures of one and of all. Plain data in, text out.
 
+use std::collections::HashMap;
+
+use threadkeep_core::MessageId;
+
 use crate::format;
 use crate::wire::{Asked, Used};
+
+/// What stands below an answer.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Foot {
+    /// What its requests took and cost.
+    pub words: String,
+    /// The id of the last of them.
+    pub request: String,
+}
+
+/// What stands below the answers of a branch, by their nodes. An agent's answer is in the node of its question; that of an imported session
+/// is the next one.
+pub fn feet(all: &[Asked], branch: &[&MessageId]) -> HashMap<MessageId, Foot> {
+    let places: HashMap<&MessageId, usize> = branch.iter().enumerate().map(|(at, id)| (*id, at)).collect();
+    let mut answers: HashMap<&MessageId, Vec<&Asked>> = HashMap::new();
+    for asked in all.iter().filter(|asked| !asked.summary && asked.usage.is_some()) {
+        let after = usize::from(asked.program.is_some());
+        let answer = places.get(&asked.node).and_then(|at| branch.get(at + after));
+        if let Some(answer) = answer {
+            answers.entry(*answer).or_default().push(asked);
+        }
+    }
+    let foot = |(answer, asked): (&MessageId, Vec<&Asked>)| {
+        let last = asked.last()?;
+        let words = match asked[..] {
+            [one] => {
+                let cost = one.micros.map(|micros| format!(", {}", format::dollars(micros)));
+                figures(one) + &cost.unwrap_or_default()
+            }
+            _ => total(asked.iter().copied()),
+        };
+        Some((answer.clone(), Foot { words, request: last.id.clone() }))
+    };
+    answers.into_iter().filter_map(foot).collect()
+}
 
 /// What went in and out: `1,204 tokens in, 800 of them from the cache, 220 out`. Before the provider has said, what was counted here.
 pub fn figures(asked: &Asked) -> String {
@@ -37,14 +76,15 @@ pub fn facts(asked: &Asked) -> Vec<String> {
 }
 
 /// The sum of all: `12 requests, 45,000 tokens in, 80% of them from the cache, 3,000 out, $0.12`.
-pub fn total(all: &[Asked]) -> String {
+pub fn total<'a>(all: impl Iterator<Item = &'a Asked> + Clone) -> String {
     let mut sum = Used::default();
-    for usage in all.iter().filter_map(|asked| asked.usage) {
+    for usage in all.clone().filter_map(|asked| asked.usage) {
         sum.input += usage.input;
         sum.cached += usage.cached;
         sum.output += usage.output;
     }
-    let mut words = format::plural(all.len() as u64, "request");
+    let count = all.clone().count();
+    let mut words = format::plural(count as u64, "request");
     if sum.input > 0 {
         words.push_str(&format!(", {} in", format::plural(sum.input, "token")));
         if sum.cached > 0 {
@@ -52,10 +92,10 @@ pub fn total(all: &[Asked]) -> String {
         }
         words.push_str(&format!(", {} out", format::count(sum.output)));
     }
-    let priced: Vec<u64> = all.iter().filter_map(|asked| asked.micros).collect();
+    let priced: Vec<u64> = all.filter_map(|asked| asked.micros).collect();
     if !priced.is_empty() {
         words.push_str(&format!(", {}", format::dollars(priced.iter().sum())));
-        let unknown = all.len() - priced.len();
+        let unknown = count - priced.len();
         if unknown > 0 {
             words.push_str(&format!(" without {} of unknown price", format::count(unknown as u64)));
         }
@@ -70,8 +110,6 @@ pub fn is_compacted(older: &Asked, newer: &Asked) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use threadkeep_core::MessageId;
-
     use super::*;
 
     fn asked(usage: Option<(u64, u64, u64)>, micros: Option<u64>) -> Asked {
@@ -114,13 +152,27 @@ mod tests {
 
     #[test]
     fn the_sum_names_what_has_no_price() {
-        assert_eq!(total(&[]), "0 requests");
-        assert_eq!(total(&[asked(None, None)]), "1 request");
+        assert_eq!(total([].iter()), "0 requests");
+        assert_eq!(total([asked(None, None)].iter()), "1 request");
         let all = [asked(Some((1_000, 0, 10)), Some(3_100)), asked(Some((3_000, 2_000, 20)), None)];
         assert_eq!(
-            total(&all),
+            total(all.iter()),
             "2 requests, 4,000 tokens in, 50% of them from the cache, 30 out, $0.0031 without 1 of unknown price"
         );
+    }
+
+    #[test]
+    fn each_answer_has_what_its_requests_took() {
+        let [a, b, c] = ["a", "b", "c"].map(|id| MessageId::new(id).unwrap());
+        let at = |node: &MessageId, asked: Asked| Asked { node: node.clone(), ..asked };
+        let one = at(&a, asked(Some((1_000, 0, 10)), Some(3_100)));
+        let open = at(&b, asked(None, None));
+        let summary = at(&b, Asked { summary: true, ..asked(Some((9, 0, 9)), None) });
+        let told = Asked { program: Some("pi".into()), id: "t:n2".into(), ..at(&b, asked(Some((5, 0, 6)), None)) };
+        let feet = feet(&[one.clone(), one, open, summary, told], &[&a, &b, &c]);
+        assert_eq!(feet[&a].words, "2 requests, 2,000 tokens in, 20 out, $0.0062");
+        assert!(!feet.contains_key(&b), "what is open or for a summary is no answer");
+        assert_eq!(feet[&c], Foot { words: "5 tokens in, 6 out".into(), request: "t:n2".into() });
     }
 
     #[test]

@@ -9,6 +9,7 @@ mod build;
 mod cards;
 mod carried;
 mod dress;
+mod feet;
 mod fetch;
 mod marks;
 mod scroll;
@@ -30,6 +31,7 @@ use super::engine::Engine;
 use super::inspector::Selected;
 use crate::inspect::Marks;
 use crate::items::{Block, Item};
+use crate::requests::Foot;
 use crate::window::Heights;
 use crate::wire::{Branch, Carrier, Node};
 
@@ -79,6 +81,8 @@ pub enum Action {
     Resume(MessageId),
     /// Hold the branch that ends here against the one on the screen.
     Compare(MessageId),
+    /// Show the request with this id.
+    Request(String),
 }
 
 /// What stays in its place while heights change.
@@ -161,6 +165,8 @@ pub struct Canvas {
     observer: Rc<RefCell<Option<ResizeObserver>>>,
     version: Rc<Cell<u64>>,
     marks: Rc<RefCell<Option<Arc<Marks>>>>,
+    /// What stands below answers.
+    feet: Rc<RefCell<HashMap<MessageId, Foot>>>,
 }
 
 impl Canvas {
@@ -181,6 +187,7 @@ impl Canvas {
             observer: Rc::default(),
             version: Rc::default(),
             marks: Rc::default(),
+            feet: Rc::default(),
         };
         let weak = made.clone();
         let resized = Closure::<dyn Fn()>::new(move || weak.resized());

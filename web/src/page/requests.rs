@@ -4,10 +4,13 @@
 use leptos::prelude::*;
 use leptos::task::spawn_local;
 use threadkeep_core::MessageId;
+use wasm_bindgen::JsCast;
+use web_sys::HtmlElement;
 
 use super::dom;
 use super::state::Page;
 use super::typed::{Sign, Time, drawn};
+use super::view::soon;
 use crate::route::Route;
 use crate::wire::{Ask, Asked, Journal, Moved, Reply, Sent, Since};
 use crate::{format, requests, words};
@@ -85,6 +88,20 @@ impl Pane {
         })
     }
 
+    /// Shows the request that somebody looked for.
+    fn reveal(self, id: &str) {
+        let Some(line) = dom::find(&["[data-request=\"", id, "\"]"].concat()) else { return };
+        self.page.request.set(None);
+        if line.query_selector("[data-testid=request-open]").is_ok_and(|press| press.is_some()) {
+            self.open.set(Some(id.to_owned()));
+        }
+        line.scroll_into_view();
+        if let Some(line) = line.dyn_ref::<HtmlElement>() {
+            // The line is there for as long as the pane is; without the focus it is still on the screen.
+            let _ = line.focus();
+        }
+    }
+
     /// What stands in place of the list, or above it.
     fn summary(self) -> String {
         self.all.with(|all| match all {
@@ -94,7 +111,7 @@ impl Pane {
                 "No request was sent from this branch yet. Each one that is sent is listed here, with what it took and cost.".to_owned()
             }
             Some(Ok(all)) => {
-                let words = requests::total(all);
+                let words = requests::total(all.iter());
                 let more = all.len().saturating_sub(MOST);
                 if more == 0 { words } else { format!("{words}. The newest {MOST} are listed.") }
             }
@@ -110,6 +127,13 @@ pub fn Requests(page: Page) -> impl IntoView {
         page.leaf.track();
         page.tree.track();
         pane.read();
+    });
+    Effect::new(move || {
+        pane.all.track();
+        if let Some(id) = page.request.get() {
+            // Once its line is there.
+            soon(move || pane.reveal(&id));
+        }
     });
     view! {
         <p class="requests-total" role="status" data-testid="requests-total">{move || pane.summary()}</p>
@@ -145,7 +169,7 @@ fn Request(pane: Pane, line: Line) -> impl IntoView {
         }
     });
     view! {
-        <li class="request" data-testid="request">
+        <li class="request" data-testid="request" data-request=asked.id.clone() tabindex="-1">
             <p class="request-head">
                 <strong dir="auto">{drawn(&asked.model)}</strong>
                 <span class="request-cost" data-testid="request-cost">{asked.micros.map(format::dollars)}</span>

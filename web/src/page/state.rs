@@ -122,6 +122,8 @@ pub struct Page {
     pub memories: RwSignal<usize>,
     /// The line of a card that the thread is to show, until it does.
     pub card: RwSignal<Option<Line>>,
+    /// The request that the list of requests is to show, until it does.
+    pub request: RwSignal<Option<String>>,
 }
 
 impl Page {
@@ -152,6 +154,7 @@ impl Page {
             focused: RwSignal::new(None),
             memories: RwSignal::new(0),
             card: RwSignal::new(None),
+            request: RwSignal::new(None),
         }
     }
 
@@ -174,6 +177,14 @@ impl Page {
         Side::remember(self.side.get_untracked());
         if now == Some(Side::Context) {
             self.inspector.closed();
+        }
+    }
+
+    /// Shows a request in the list beside the thread.
+    pub fn show_request(self, id: String) {
+        self.request.set(Some(id));
+        if self.side.get_untracked() != Some(Side::Requests) {
+            self.turn(Side::Requests);
         }
     }
 

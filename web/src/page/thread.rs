@@ -2,6 +2,7 @@
 //! for. The messages themselves are the canvas's.
 
 mod acts;
+mod feet;
 mod head;
 mod heard;
 mod places;
@@ -149,6 +150,7 @@ pub fn pane(page: Page) -> Node {
     let scroller = Spot::new();
     thread.begin(scroller);
     follow_marks(thread);
+    thread.follow_requests();
     let is_thread = move || thread.shown.with(|shown| *shown == Shown::Thread);
     let scrolled = move || {
         if let Some(canvas) = thread.canvas() {

@@ -119,6 +119,7 @@ impl Canvas {
                     self.lead((card, place));
                 }
             }
+            "request" => (self.act)(Action::Request(button.get_attribute("data-id").unwrap_or_default())),
             "memory" => (self.act)(Action::Memory),
             "epochs" => (self.act)(Action::Epochs(button.get_attribute("data-checkpoint").unwrap_or_default())),
             "compare" => {

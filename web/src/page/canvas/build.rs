@@ -142,6 +142,7 @@ impl Canvas {
                 }
             };
             self.mark_row(state, &made);
+            self.stand_row(state, &made);
             let _ = element.append_child(&made);
             match item {
                 Item::Row { row, .. } => {

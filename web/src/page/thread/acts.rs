@@ -58,6 +58,7 @@ impl Thread {
                 self.page.inspector.select(Some(selected));
             }
             Action::Epochs(checkpoint) => self.page.show_epochs(Some(checkpoint)),
+            Action::Request(id) => self.page.show_request(id),
             Action::Memory => self.page.dialog.set(Some(Dialog::Memory(None))),
             Action::Reply { node, words } => self.page.target.set(Some(Target { node, edit: None, words })),
             Action::Edit { node, parent, text } => {
