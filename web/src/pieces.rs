@@ -6,8 +6,8 @@ use std::borrow::Cow;
 use serde_json::Value;
 use threadkeep_core::{Content, Kind, Message, Part, Role, depth};
 
-use crate::format;
 use crate::markdown::{safe_link, safe_picture};
+use crate::{calls, format};
 
 /// One thing to show of a message.
 #[derive(Debug, Clone, PartialEq)]
@@ -105,8 +105,10 @@ pub struct Card {
 impl Card {
     fn new(kind: CardKind, name: &str, text: String) -> Self {
         let markdown = matches!(kind, CardKind::Reasoning | CardKind::Summary);
+        let telling = if kind == CardKind::Call { calls::line(&text) } else { None };
         let (text, language) = if markdown { (text, "") } else { pretty(text) };
-        Self { kind, name: name.to_owned(), peek: format::line(head(&text), 120), text, markdown, language }
+        let peek = telling.unwrap_or_else(|| format::line(head(&text), 120));
+        Self { kind, name: name.to_owned(), peek, text, markdown, language }
     }
 }
 
@@ -346,7 +348,7 @@ mod tests {
         let call = card(&called[1]);
         assert_eq!((call.kind, call.name.as_str(), call.language), (CardKind::Call, "f", "json"));
         assert_eq!(call.text, "{\n  \"a\": 1\n}");
-        assert_eq!(call.peek, "{ \"a\": 1 }");
+        assert_eq!(call.peek, "1");
         let failed = of(json!({"role": "tool", "tool_call_id": "c1", "content": "no", "is_error": true}));
         assert_eq!(card(&failed[0]).kind, CardKind::Failure);
     }
