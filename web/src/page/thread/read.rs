@@ -76,6 +76,12 @@ impl Thread {
             if self.asked.get_value() != number {
                 return;
             }
+            // Who opens a compacted thread wants to go on; what is summarised is one press away.
+            let compacted = |outline: &Branch| outline.cards.iter().any(|card| card.cleared == 0);
+            let start = match &answer {
+                Ok(Reply::Branch(outline)) if start == Start::Top && compacted(outline) => Start::End,
+                _ => start,
+            };
             if let (Ok(Reply::Branch(outline)), Start::End) = (&answer, &start) {
                 self.read_end(outline).await;
                 if self.asked.get_value() != number {
