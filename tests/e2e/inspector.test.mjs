@@ -195,6 +195,21 @@ test("a pinned message survives any budget that holds it, and a reload", () =>
     assert.equal((await figures(tab)).marks.pinned, undefined);
   }));
 
+test("all pins of a thread are removed with a way to take that back", () =>
+  site.visit(async (tab) => {
+    await open(tab);
+    for (const [at, question] of ["Question 0:", "Question 1:"].entries()) {
+      await tab.message(question).focus();
+      await tab.get("pin").click();
+      assert.equal((await figures(tab)).marks.pinned, at + 1);
+    }
+    await tab.get("unpin").click();
+    await tab.page.locator(".notice", { hasText: "Pins removed" }).waitFor();
+    assert.equal((await figures(tab)).marks.pinned, undefined);
+    await tab.get("notice-act").click();
+    assert.equal((await figures(tab)).marks.pinned, 2);
+  }));
+
 test("two policies side by side, and a choice of one", () =>
   site.visit(async (tab) => {
     const all = await open(tab);

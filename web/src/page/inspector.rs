@@ -289,9 +289,11 @@ impl Inspector {
         self.pin_all(vec![node], pinned);
     }
 
-    /// Removes all pins of the branch.
-    fn unpin(self) {
-        self.pin_all(self.with(|inner| inner.pins.clone()), false);
+    /// Removes all pins of the branch. Gives the nodes that had one.
+    fn unpin(self) -> Vec<MessageId> {
+        let pinned = self.with(|inner| inner.pins.clone());
+        self.pin_all(pinned.clone(), false);
+        pinned
     }
 
     fn pin_all(self, nodes: Vec<MessageId>, pinned: bool) {

@@ -9,7 +9,7 @@ use wasm_bindgen::JsCast;
 use web_sys::{Event, HtmlInputElement, Node};
 
 use super::Inspector;
-use crate::format::capital;
+use crate::format::{capital, plural};
 use crate::inspect::{
     Control, Instructions, KINDS, MODES, Mark, SETTINGS, STEPS, Setting, Settings, position, read_limit, tokens,
 };
@@ -41,7 +41,12 @@ pub fn pane(page: Page) -> Node {
     let settings = this.with(|inner| inner.settings);
     let entered = move |event: Event| this.entered(&event);
     let pin = move || this.pin();
-    let unpin = move || this.unpin();
+    let unpin = move || {
+        let pinned = this.unpin();
+        let words = plural(pinned.len() as u64, "message");
+        let back = move || this.pin_all(pinned.clone(), true);
+        page.notices.offer("Pins removed", &format!("{words} can go out of prompts again."), "Undo", back);
+    };
     let toggled = move |event: Event| {
         let Some(button) = dom::closest(event.target(), "button") else { return };
         let on = button.get_attribute("aria-pressed").as_deref() == Some("true");
