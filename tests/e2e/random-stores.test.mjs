@@ -29,7 +29,10 @@ async function play(t, run, options) {
   const page = await context.newPage();
   await page.goto(`${server.address}random.html`);
   await page.waitForSelector("html[data-loaded]", { state: "attached" });
-  const counts = await page.evaluate(([run, options]) => window[run](options), [run, { ...options, seed: begin }]);
+  const counts = await page
+    .evaluate(([run, options]) => window[run](options), [run, { ...options, seed: begin }])
+    // In one line, which reports that leave out the rest of a message still print.
+    .catch((cause) => assert.fail(`seed ${begin}: ${cause.message.replace(/\s+/g, " ").slice(0, 600)}`));
   t.diagnostic(JSON.stringify(counts));
   const tabs = context.pages().length;
   await context.close();
