@@ -105,6 +105,18 @@ test("titles come first, messages below them, and the keys go through both", () 
     assert.equal((await tab.list()).length, 4);
   }));
 
+test("a click on a hit opens the hit where threads match too", () =>
+  site.visit(async (tab) => {
+    await tab.pick(EXPORT);
+    await tab.closeReport();
+    const [hit] = await look(tab, "sour");
+    assert.equal(await tab.get("thread-row").count(), 1, "a title has the word too");
+    await tab.get("hit").first().click();
+    await tab.message(hit.text.replaceAll("…", "")).waitFor();
+    assert.match(tab.page.url(), /\?at=/);
+    assert.equal(await tab.get("thread-list").getAttribute("aria-activedescendant"), "hit-0");
+  }));
+
 test("chips limit who said it, and what is not there is said", () =>
   site.visit(async (tab) => {
     await tab.pick(EXPORT);

@@ -14,7 +14,6 @@ pub mod inspect;
 pub mod items;
 pub mod list;
 pub mod markdown;
-pub mod markup;
 pub mod pieces;
 pub mod removed;
 pub mod requests;

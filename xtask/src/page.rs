@@ -41,6 +41,9 @@ const FILES: &str = "files.js";
 /// What the service worker does not store: itself, its list, and what nothing on the page opens.
 const NOT_STORED: [&str; 3] = ["service-worker.js", FILES, notices::FILE];
 
+/// The sheets that `style.css` imports: in it once it is bundled.
+const SHEETS: &str = "styles";
+
 const MODULE: Module<'static> = Module { artefact: "app", out_name: "app", level: "-Oz", typescript: false };
 
 /// Builds the page and prints its sizes, which are returned for a check against the limit.
@@ -64,6 +67,8 @@ pub(crate) fn build(paths: &Paths) -> Result<Sizes> {
     // One file for the page and the npm package.
     fs::copy(paths.npm().join("src/summarizer.js"), site.join("summarizer.js"))?;
     tools.minify(site)?;
+    tools.bundle_styles(&site.join("style.css"))?;
+    fs::remove_dir_all(site.join(SHEETS))?;
     let page = fs::read_to_string(paths.root.join("index.html"))?;
     fs::write(site.join("index.html"), without_trunk_links(&page))?;
 

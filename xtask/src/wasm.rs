@@ -77,20 +77,31 @@ impl Tools {
         if self.quick { "wasm-quick" } else { "wasm" }
     }
 
-    /// Minifies every script and style sheet directly in `folder`.
+    /// Minifies every script directly in `folder`.
     ///
     /// # Errors
     /// The folder cannot be read, or esbuild finds a mistake.
     pub(crate) fn minify(&self, folder: &Path) -> Result<()> {
-        let mut esbuild = Command::new(&self.node.esbuild);
+        let mut scripts = Vec::new();
         for entry in fs::read_dir(folder)? {
-            let path = entry?.path();
-            if path.extension().is_some_and(|ending| ending == "js" || ending == "css") {
-                esbuild.arg(path);
-            }
+            scripts.push(entry?.path());
         }
-        esbuild.args(["--minify", "--format=esm", "--charset=utf8", "--allow-overwrite", "--log-level=warning"]);
-        quiet(esbuild.arg(format!("--outdir={}", folder.display()))).map(drop)
+        scripts.retain(|path| path.extension().is_some_and(|ending| ending == "js"));
+        Self::esbuild(folder, Command::new(&self.node.esbuild).args(scripts).arg("--format=esm"))
+    }
+
+    /// Puts the sheets that a style sheet imports into it, minified.
+    ///
+    /// # Errors
+    /// A sheet is not there, or esbuild finds a mistake.
+    pub(crate) fn bundle_styles(&self, sheet: &Path) -> Result<()> {
+        let folder = sheet.parent().unwrap_or(sheet);
+        Self::esbuild(folder, Command::new(&self.node.esbuild).arg(sheet).arg("--bundle"))
+    }
+
+    fn esbuild(folder: &Path, command: &mut Command) -> Result<()> {
+        command.args(["--minify", "--charset=utf8", "--allow-overwrite", "--log-level=warning"]);
+        quiet(command.arg(format!("--outdir={}", folder.display()))).map(drop)
     }
 }
 

@@ -3,11 +3,10 @@
 use leptos::prelude::*;
 use leptos::task::spawn_local;
 use threadkeep::Binned;
-use web_sys::Node;
 
+use super::basics::{Time, drawn};
 use super::dom;
 use super::state::Page;
-use super::view::{click, draw, live, markup, rows};
 use crate::removed;
 use crate::route::Route;
 use crate::wire::{Ask, Remove, Removed, Reply};
@@ -72,7 +71,8 @@ fn undelete(page: Page, id: String) {
 }
 
 /// The dialog's body: what is in the bin.
-pub fn dialog(page: Page) -> Node {
+#[component]
+pub fn BinDialog(page: Page) -> impl IntoView {
     let list = RwSignal::new(None::<Vec<Binned>>);
     let read = move || {
         spawn_local(async move {
@@ -92,46 +92,50 @@ pub fn dialog(page: Page) -> Node {
             read();
         });
     };
-    let row = move |binned: &Binned| {
+    let row = move |binned: Binned| {
         let (back, gone) = (binned.id.clone(), binned.id.clone());
-        markup!(
-            r#"
+        view! {
             <li data-testid="binned">
                 <div class="binned-what">
-                    <p dir="auto"><strong>{}</strong></p>
-                    <p class="faint">{}, deleted {}, {}</p>
+                    <p dir="auto"><strong>{drawn(&binned.title)}</strong></p>
+                    <p class="faint">
+                        {removed::about(&binned)}", deleted "<Time at=binned.at/>", "{removed::left(&binned, dom::now())}
+                    </p>
                 </div>
-                <button type="button" class="quiet" data-testid="drop-binned" onclick={}>Delete for good</button>
-                <button type="button" data-testid="undelete" onclick={}>Put back</button>
-            </li>"#,
-            binned.title.clone(),
-            removed::about(binned),
-            dom::time(binned.at),
-            removed::left(binned, dom::now()),
-            click(move || take_out(Remove::Drop(gone.clone()))),
-            click(move || undelete(page, back.clone())),
-        )
+                <button
+                    type="button"
+                    class="quiet"
+                    data-testid="drop-binned"
+                    on:click=move |_| take_out(Remove::Drop(gone.clone()))
+                >
+                    "Delete for good"
+                </button>
+                <button type="button" data-testid="undelete" on:click=move |_| undelete(page, back.clone())>
+                    "Put back"
+                </button>
+            </li>
+        }
     };
     let empty = move || list.with(|list| list.as_ref().is_none_or(Vec::is_empty));
     let nothing = move || list.with(|list| list.as_ref().is_some_and(Vec::is_empty));
-    markup!(
-        r#"
-        <p>What you delete lies here for seven days. No prompt, no search and no memory sees it.</p>
-        {}
-        <ul class="binned" data-testid="bin-list">{}</ul>
+    view! {
+        <p>"What you delete lies here for seven days. No prompt, no search and no memory sees it."</p>
+        <Show when=nothing>
+            <p class="faint" data-testid="bin-empty">"The bin is empty."</p>
+        </Show>
+        <ul class="binned" data-testid="bin-list">
+            <For each=move || list.get().unwrap_or_default() key=|binned| binned.id.clone() children=row/>
+        </ul>
         <div class="choice">
-            <button type="button" class="danger" data-testid="empty-bin" disabled={} onclick={}>Empty the bin</button>
-        </div>"#,
-        draw(nothing, |nothing| nothing
-            .then(|| markup!(r#"<p class="faint" data-testid="bin-empty">The bin is empty.</p>"#))),
-        rows(move |each| {
-            list.with(|list| {
-                for binned in list.iter().flatten() {
-                    each(binned.id.clone(), &mut || row(binned));
-                }
-            });
-        }),
-        live(empty),
-        click(move || take_out(Remove::Empty)),
-    )
+            <button
+                type="button"
+                class="danger"
+                data-testid="empty-bin"
+                disabled=empty
+                on:click=move |_| take_out(Remove::Empty)
+            >
+                "Empty the bin"
+            </button>
+        </div>
+    }
 }

@@ -4,8 +4,8 @@ use leptos::prelude::*;
 use leptos::task::spawn_local;
 use threadkeep_core::{MessageId, TranscriptId};
 
+use super::basics::drawn;
 use super::state::Page;
-use super::typed::drawn;
 use crate::format;
 use crate::route::Route;
 use crate::wire::{Ask, Finding, Recall, Reply};

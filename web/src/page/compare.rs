@@ -7,8 +7,8 @@ use serde_json::Value;
 use threadkeep::protocol::ErrorReply;
 use threadkeep_core::{MessageId, TranscriptId};
 
+use super::basics::drawn;
 use super::state::Page;
-use super::typed::drawn;
 use crate::compare::parting;
 use crate::route::Route;
 use crate::wire::{Ask, Branch, Compared, Question, Recall, Reply};

@@ -1,16 +1,17 @@
 //! The composer below the thread: what the reader says at the end of the branch, below any message, or in place of one, as a branch.
 //! It keeps drafts, one for each place, until they are sent, and says what is missing before something can be.
 
+use leptos::html;
 use leptos::prelude::*;
 use threadkeep::protocol::ErrorReply;
 use threadkeep_core::MessageId;
-use wasm_bindgen::JsCast;
-use web_sys::{Event, HtmlInputElement, KeyboardEvent, Node};
+use web_sys::KeyboardEvent;
 
+use super::basics::{Sign, drawn};
 use super::dom;
+use super::effects::{follow, soon};
 use super::state::{Dialog, Page, Target};
 use super::talk::Lack;
-use super::view::{Spot, click, draw, follow, live, markup, on, soon};
 use crate::connections::DEMO;
 use crate::format;
 use crate::wire::Talk;
@@ -21,10 +22,11 @@ const DRAFT: &str = "threadkeep.draft.";
 /// The place while the branch is on its way to the screen. What is typed then belongs to that branch.
 const READING: &str = "reading";
 
+/// The field, and what is known of the words in it: a handle.
 #[derive(Clone, Copy)]
-struct Composer {
+struct Field {
     page: Page,
-    field: Spot,
+    area: NodeRef<html::Textarea>,
     /// The place whose draft is in the field.
     place: StoredValue<String>,
     /// Whether there is something to send.
@@ -44,19 +46,25 @@ fn place(target: Option<&Target>, leaf: Option<&MessageId>) -> String {
     }
 }
 
-impl Composer {
-    fn input(self) -> Option<HtmlInputElement> {
-        // A text area has the same field.
-        self.field.get().map(JsCast::unchecked_into)
+impl Field {
+    fn new(page: Page) -> Self {
+        Self {
+            page,
+            area: NodeRef::new(),
+            place: StoredValue::new(String::new()),
+            empty: RwSignal::new(true),
+            sending: RwSignal::new(false),
+            wanted: StoredValue::new(false),
+        }
     }
 
     fn text(self) -> String {
-        self.input().map(|field| field.value()).unwrap_or_default()
+        self.area.get_untracked().map(|area| area.value()).unwrap_or_default()
     }
 
     fn fill(self, text: &str) {
-        if let Some(field) = self.input() {
-            field.set_value(text);
+        if let Some(area) = self.area.get_untracked() {
+            area.set_value(text);
         }
         self.empty.set(text.trim().is_empty());
     }
@@ -68,6 +76,38 @@ impl Composer {
         if place != READING {
             keep_draft(&place, &text);
             self.page.inspector.refresh_payload();
+        }
+    }
+
+    /// Turns to the place that is now the reader's, sends what waited for it, and takes the focus where a message was aimed at.
+    fn turn(self, target: Option<&Target>, leaf: Option<&MessageId>, reading: bool) {
+        let place = if reading { READING.to_owned() } else { place(target, leaf) };
+        self.turn_to(place, target);
+        if !reading && self.wanted.get_value() {
+            self.wanted.set_value(false);
+            return self.send();
+        }
+        if target.is_some()
+            && let Some(area) = self.area.get_untracked()
+        {
+            // The field is in the document; without the focus it can still be typed into.
+            let _ = area.focus();
+        }
+    }
+
+    fn pressed(self, event: &KeyboardEvent) {
+        match event.key().as_str() {
+            // While a word is being put together by an input method, Enter is the method's.
+            "Enter" if !event.shift_key() && !event.is_composing() => {
+                event.prevent_default();
+                self.send();
+            }
+            "Escape" if !event.is_composing() => {
+                event.prevent_default();
+                event.stop_propagation();
+                self.leave();
+            }
+            _ => {}
         }
     }
 
@@ -174,136 +214,133 @@ fn keep_draft(place: &str, text: &str) {
 }
 
 /// The composer.
-pub fn composer(page: Page) -> Node {
-    let composer = Composer {
-        page,
-        field: Spot::new(),
-        place: StoredValue::new(String::new()),
-        empty: RwSignal::new(true),
-        sending: RwSignal::new(false),
-        wanted: StoredValue::new(false),
-    };
+#[component]
+pub fn Composer(page: Page) -> impl IntoView {
+    let field = Field::new(page);
     follow(move || {
         let (target, leaf, reading) = (page.target.get(), page.leaf.get(), page.is_reading());
-        soon(move || {
-            let place = if reading { READING.to_owned() } else { place(target.as_ref(), leaf.as_ref()) };
-            composer.turn_to(place, target.as_ref());
-            if !reading && composer.wanted.get_value() {
-                composer.wanted.set_value(false);
-                return composer.send();
-            }
-            if target.is_some()
-                && let Some(field) = composer.field.get()
-            {
-                let _ = field.focus();
-            }
-        });
+        soon(move || field.turn(target.as_ref(), leaf.as_ref(), reading));
     });
-    let keys = move |event: Event| {
-        let key: &KeyboardEvent = event.unchecked_ref();
-        match key.key().as_str() {
-            // While a word is being put together by an input method, Enter is the method's.
-            "Enter" if !key.shift_key() && !key.is_composing() => {
-                event.prevent_default();
-                composer.send();
-            }
-            "Escape" if !key.is_composing() => {
-                event.prevent_default();
-                event.stop_propagation();
-                composer.leave();
-            }
-            _ => {}
-        }
-    };
-    let running = move || page.talking.running.with(Option::is_some);
-    let aimed = move |target: &Option<Target>| {
-        let target = target.as_ref()?;
-        let (what, words) = if target.edit.is_some() {
-            ("Instead of", format::line(&target.words, 90))
-        } else {
-            ("Reply to", target.words.clone())
-        };
-        Some(markup!(
-            r#"
-            <p class="aimed" data-testid="target">
-                <svg sign={}/>
-                <span>{}</span>
-                <span class="aimed-words" dir="auto">{}</span>
-                <button type="button" class="icon" title="Leave it (Esc)" aria-label="Leave it" data-testid="target-close" onclick={}>
-                    <svg sign="close"/>
-                </button>
-            </p>"#,
-            if target.edit.is_some() { "edit" } else { "reply" },
-            what,
-            words,
-            click(move || composer.leave()),
-        ))
-    };
-    let model = move || {
-        let lack = page.talking.lack();
-        let name = page.connections.in_use().map(|one| {
-            let model = if one.preset == DEMO { String::new() } else { [" · ", &one.model].concat() };
-            [one.name.as_str(), &model].concat()
-        });
-        match (lack, name) {
-            (Some(Lack::Locked), Some(name)) => [&name, " (locked)"].concat(),
-            (_, Some(name)) => name,
-            (_, None) => "Connect a model".to_owned(),
-        }
-    };
-    let hint = move || match (page.target.get().is_some(), page.leaf.get().is_some()) {
+    let target = Memo::new(move |_| page.target.get());
+    let hint = move || match (target.with(Option::is_some), page.leaf.get().is_some()) {
         (true, _) => "Your words go here, as a branch",
         (_, true) => "Reply…",
         _ => "Begin a conversation…",
     };
-    let button = move |running: &bool| {
-        Some(if *running {
-            markup!(
-                r#"
-                <button type="button" class="stop" title="Stop the answer; what is there stays" data-testid="stop" disabled={} onclick={}>
-                    <svg sign="stop"/><span>Stop</span>
-                </button>"#,
-                live(move || page
-                    .talking
-                    .running
-                    .with(|running| running.as_ref().is_some_and(|running| running.stopping))),
-                click(move || page.talking.stop()),
-            )
-        } else {
-            markup!(
-                r#"
-                <button type="button" class="primary send" title="Send (Enter)" aria-label="Send" data-testid="send" disabled={} onclick={}>
-                    <svg sign="send"/>
-                </button>"#,
-                live(move || composer.empty.get() && page.talking.lack().is_none()),
-                click(move || composer.send()),
-            )
-        })
-    };
-    markup!(
-        r#"
+    let running = move || page.talking.running.with(Option::is_some);
+    view! {
         <section class="composer" aria-label="Write" data-testid="composer">
-            {}
+            {move || target.get().map(|target| view! { <Aimed field target/> })}
             <div class="composer-box">
-                <textarea rows="1" dir="auto" aria-label="Your message" placeholder={} readonly={} data-testid="compose" ref={} oninput={} onkeydown={}></textarea>
+                <textarea
+                    rows="1"
+                    dir="auto"
+                    aria-label="Your message"
+                    placeholder=hint
+                    readonly=move || field.sending.get()
+                    data-testid="compose"
+                    node_ref=field.area
+                    on:input=move |_| field.typed()
+                    on:keydown=move |event| field.pressed(&event)
+                ></textarea>
                 <div class="composer-acts">
-                    <button type="button" class="quiet small model-chip" title="Models" data-testid="model-chip" onclick={}>
-                        <svg sign="plug"/><span>{}</span>
+                    <button
+                        type="button"
+                        class="quiet small model-chip"
+                        title="Models"
+                        data-testid="model-chip"
+                        on:click=move |_| page.dialog.set(Some(Dialog::Connections))
+                    >
+                        <Sign name="plug"/>
+                        <span>{move || drawn(&model(page))}</span>
                     </button>
-                    {}
+                    <Show when=running fallback=move || view! { <SendButton field/> }>
+                        <StopButton page/>
+                    </Show>
                 </div>
             </div>
-            <p class="for-readers" role="status" data-testid="talk-state">{}</p>
-        </section>"#,
-        draw(move || page.target.get(), aimed),
-        live(hint),
-        live(move || composer.sending.get()),
-        composer.field,
-        click(move || composer.typed()),
-        on(keys),
-        click(move || page.dialog.set(Some(Dialog::Connections))),
-        live(model),
-        draw(running, button),
-        live(move || if running() { "The model is answering." } else { "" }),
-    )
+            <p class="for-readers" role="status" data-testid="talk-state">
+                {move || if running() { "The model is answering." } else { "" }}
+            </p>
+        </section>
+    }
+}
+
+/// Where the words go, other than to the end of the branch.
+#[component]
+fn Aimed(field: Field, target: Target) -> impl IntoView {
+    let (sign, what, words) = if target.edit.is_some() {
+        ("edit", "Instead of", format::line(&target.words, 90))
+    } else {
+        ("reply", "Reply to", target.words)
+    };
+    view! {
+        <p class="aimed" data-testid="target">
+            <Sign name=sign/>
+            <span>{what}</span>
+            <span class="aimed-words" dir="auto">{drawn(&words)}</span>
+            <button
+                type="button"
+                class="icon"
+                title="Leave it (Esc)"
+                aria-label="Leave it"
+                data-testid="target-close"
+                on:click=move |_| field.leave()
+            >
+                <Sign name="close"/>
+            </button>
+        </p>
+    }
+}
+
+/// The model that would answer; tracks.
+fn model(page: Page) -> String {
+    let lack = page.talking.lack();
+    let name = page.connections.in_use().map(|one| {
+        let model = if one.preset == DEMO { String::new() } else { [" · ", &one.model].concat() };
+        [one.name.as_str(), &model].concat()
+    });
+    match (lack, name) {
+        (Some(Lack::Locked), Some(name)) => [&name, " (locked)"].concat(),
+        (_, Some(name)) => name,
+        (_, None) => "Connect a model".to_owned(),
+    }
+}
+
+/// Ends the answer that is coming in.
+#[component]
+fn StopButton(page: Page) -> impl IntoView {
+    let stopping =
+        move || page.talking.running.with(|running| running.as_ref().is_some_and(|running| running.stopping));
+    view! {
+        <button
+            type="button"
+            class="stop"
+            title="Stop the answer; what is there stays"
+            data-testid="stop"
+            disabled=stopping
+            on:click=move |_| page.talking.stop()
+        >
+            <Sign name="stop"/>
+            <span>"Stop"</span>
+        </button>
+    }
+}
+
+/// Sends what is in the field, or asks for a model to send it to.
+#[component]
+fn SendButton(field: Field) -> impl IntoView {
+    view! {
+        <button
+            type="button"
+            class="primary send"
+            title="Send (Enter)"
+            aria-label="Send"
+            data-testid="send"
+            disabled=move || field.empty.get() && field.page.talking.lack().is_none()
+            on:click=move |_| field.send()
+        >
+            <Sign name="send"/>
+        </button>
+    }
 }

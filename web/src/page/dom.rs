@@ -79,30 +79,17 @@ pub fn button(action: &str, label: &str, class: &str) -> Element {
         .class(class)
 }
 
-const SVG: &str = "http://www.w3.org/2000/svg";
-
 /// A new element of a drawing.
-pub fn svg(tag: &str) -> Element {
-    document().create_element_ns(Some(SVG), tag).unwrap_or_else(|error| wasm_bindgen::throw_val(error))
-}
-
-/// Whether an element belongs to a drawing.
-pub fn is_drawing(element: &Element) -> bool {
-    element.namespace_uri().as_deref() == Some(SVG)
+fn svg(tag: &str) -> Element {
+    document()
+        .create_element_ns(Some("http://www.w3.org/2000/svg"), tag)
+        .unwrap_or_else(|error| wasm_bindgen::throw_val(error))
 }
 
 /// One of the page's signs, as an SVG element that is hidden from screen readers: what it means is said beside it.
 pub fn sign(name: &str) -> Element {
-    let made = svg("svg");
-    draw_sign(&made, name);
-    made
-}
-
-/// Makes an SVG element one of the page's signs.
-pub fn draw_sign(element: &Element, name: &str) {
-    element.set_text_content(None);
-    let made = element.clone().attr("viewBox", "0 0 16 16").attr("class", "sign").attr("aria-hidden", "true");
-    let _ = made.child(svg("path").attr("d", super::signs::path(name)));
+    let made = svg("svg").attr("viewBox", "0 0 16 16").attr("class", "sign").attr("aria-hidden", "true");
+    made.child(svg("path").attr("d", super::signs::path(name)))
 }
 
 /// What an input holds at which something happened.

@@ -1,122 +1,24 @@
-//! Files in: the drop zone that is the whole window, the pickers, how far an import is, and what it did.
+//! Files in: the drop zone that is the whole window, the pickers, and how far an import is. What it did is told in [`report`].
 
-use std::sync::Arc;
+mod files;
+pub mod report;
 
-use js_sys::{Array, Function, Promise};
+use leptos::html;
 use leptos::prelude::*;
-use leptos::task::spawn_local;
-use threadkeep::protocol::{ErrorReply, ImportProgress, ImportReport, Skipped};
+use threadkeep::protocol::ImportProgress;
 use wasm_bindgen::prelude::*;
-use wasm_bindgen_futures::JsFuture;
-use web_sys::{
-    DataTransfer, DragEvent, Event, File, FileList, FileSystemDirectoryEntry, FileSystemEntry, FileSystemFileEntry,
-    HtmlInputElement, Node,
-};
+use web_sys::{DragEvent, Event};
 
-use super::state::{Dialog, Page};
-use super::storage;
-use super::view::{Slot, Spot, at_window, click, draw, live, markup};
-use crate::route::Route;
-use crate::words;
-use crate::{format, list};
-
-/// Folders deeper than this are not entered.
-const DEEPEST: usize = 12;
-/// More files than this are not taken at once.
-const MOST: usize = 20_000;
-
-fn listed(files: Option<FileList>) -> Vec<(File, String)> {
-    let Some(files) = files else { return Vec::new() };
-    let path = |file: &File| {
-        let path = js_sys::Reflect::get(file, &"webkitRelativePath".into()).ok();
-        path.and_then(|path| path.as_string()).unwrap_or_default()
-    };
-    (0..files.length()).filter_map(|at| files.get(at)).map(|file| (file.clone(), path(&file))).collect()
-}
-
-/// Two shortcuts of the browser's older interfaces: a call with callbacks as a future.
-async fn called(call: impl Fn(Function, Function)) -> Result<JsValue, JsValue> {
-    let mut run = |resolve: Function, reject: Function| call(resolve, reject);
-    JsFuture::from(Promise::new(&mut run)).await
-}
-
-async fn entries(roots: Vec<FileSystemEntry>) -> Vec<(File, String)> {
-    let mut found = Vec::new();
-    let mut todo: Vec<(FileSystemEntry, usize)> = roots.into_iter().rev().map(|entry| (entry, 0)).collect();
-    while let Some((entry, depth)) = todo.pop() {
-        if found.len() >= MOST {
-            break;
-        }
-        if entry.is_file() {
-            let path = entry.full_path().trim_start_matches('/').to_owned();
-            let entry: FileSystemFileEntry = entry.unchecked_into();
-            let file = called(|resolve, reject| entry.file_with_callback_and_callback(&resolve, &reject)).await;
-            if let Ok(file) = file.and_then(|file| file.dyn_into::<File>()) {
-                found.push((file, path));
-            }
-            continue;
-        }
-        if !entry.is_directory() || depth >= DEEPEST {
-            continue;
-        }
-        let reader = entry.unchecked_into::<FileSystemDirectoryEntry>().create_reader();
-        // A folder is read in parts, until a part is empty.
-        loop {
-            let part = called(|resolve, reject| {
-                let _ = reader.read_entries_with_callback_and_callback(&resolve, &reject);
-            });
-            let Ok(part) = part.await else { break };
-            let part = Array::from(&part);
-            if part.length() == 0 {
-                break;
-            }
-            todo.extend(part.iter().map(|entry| (entry.unchecked_into::<FileSystemEntry>(), depth + 1)));
-        }
-    }
-    found
-}
-
-fn dropped(page: Page, transfer: &DataTransfer) {
-    let items = transfer.items();
-    let entry = |at: u32| items.get(at).and_then(|item| item.webkit_get_as_entry().ok().flatten());
-    // Entries and files are only there during the event: take both before waiting.
-    let roots: Vec<FileSystemEntry> = (0..items.length()).filter_map(entry).collect();
-    bring(page, roots, listed(transfer.files()));
-}
-
-/// Imports what was dropped: the files of the entries, else the plain files.
-fn bring(page: Page, roots: Vec<FileSystemEntry>, plain: Vec<(File, String)>) {
-    spawn_local(async move {
-        let found = if roots.is_empty() { plain } else { entries(roots).await };
-        if found.is_empty() {
-            page.notices.say("There is no file in that", "Drop the zip file, conversations.json, or a folder.");
-        }
-        page.import(found);
-    });
-}
-
-/// Imports what was dropped before the page was there, and from now on what other programs open with it; its loader hands them over.
-fn take_files(page: Page) {
-    let field = |of: &JsValue, name: &str| js_sys::Reflect::get(of, &name.into()).unwrap_or_default();
-    let Ok(take) = field(&window(), "takeFiles").dyn_into::<Function>() else { return };
-    let come = Closure::<dyn Fn(JsValue)>::new(move |found: JsValue| {
-        let roots = Array::from(&field(&found, "entries")).iter().map(JsCast::unchecked_into).collect();
-        let files = Array::from(&field(&found, "files"));
-        bring(page, roots, files.iter().map(|file| (file.unchecked_into(), String::new())).collect());
-    });
-    // Fails only where the loader does, which says so itself.
-    let _ = take.call1(&JsValue::UNDEFINED, &come.into_js_value());
-}
-
-/// The files of a drag, if it is one of files.
-fn carried(event: &DragEvent) -> Option<DataTransfer> {
-    let files =
-        |transfer: &DataTransfer| transfer.types().iter().any(|kind| kind.as_string().as_deref() == Some("Files"));
-    event.data_transfer().filter(files)
-}
+use self::files::{carried, dropped, listed, take_files};
+use super::basics::{Sign, drawn};
+use super::effects::at_window;
+use super::panels::{Later, Panel};
+use super::state::Page;
+use crate::format;
 
 /// What is shown while files are over the window. Listens for them as long as the page lives.
-pub fn drop_zone(page: Page) -> Slot {
+#[component]
+pub fn DropZone(page: Page) -> impl IntoView {
     let over = RwSignal::new(0_usize);
     let hear = move |event: Event| {
         let event: DragEvent = event.unchecked_into();
@@ -141,45 +43,43 @@ pub fn drop_zone(page: Page) -> Slot {
         at_window(event, hear);
     }
     take_files(page);
-    let view = |over: &bool| {
-        over.then(|| {
-            markup!(
-                r#"
-                <div class="drop-zone" aria-hidden="true">
-                    <p><svg sign="import"/>Drop to import</p>
-                </div>"#
-            )
-        })
-    };
-    draw(move || over.get() > 0, view)
+    view! {
+        <Show when=move || { over.get() > 0 }>
+            <div class="drop-zone" aria-hidden="true">
+                <p><Sign name="import"/>"Drop to import"</p>
+            </div>
+        </Show>
+    }
 }
 
 /// The buttons that pick files or a folder, and their inputs.
-pub fn pick_buttons(page: Page) -> Node {
-    let (files, folder) = (Spot::new(), Spot::new());
-    let pick = |input: Spot| {
-        click(move || {
-            if let Some(input) = input.get() {
-                input.click();
-            }
-        })
+#[component]
+pub fn PickButtons(page: Page) -> impl IntoView {
+    let (files, folder) = (NodeRef::<html::Input>::new(), NodeRef::<html::Input>::new());
+    let pick = |input: NodeRef<html::Input>| {
+        if let Some(input) = input.get_untracked() {
+            input.click();
+        }
     };
-    let picked = move |input: Spot| {
-        click(move || {
-            if let Some(input) = input.get() {
-                let input: HtmlInputElement = input.unchecked_into();
-                let list = listed(input.files());
-                // The same file can be picked again.
-                input.set_value("");
-                page.import(list);
-            }
-        })
+    let picked = move |input: NodeRef<html::Input>| {
+        if let Some(input) = input.get_untracked() {
+            let list = listed(input.files());
+            // The same file can be picked again.
+            input.set_value("");
+            page.import(list);
+        }
     };
-    markup!(
-        r#"
-        <button type="button" class="primary" data-testid="pick-files" onclick={}>Import</button>
-        <button type="button" class="folder" title="Import a folder" aria-label="Import a folder" data-testid="pick-folder" onclick={}>
-            <svg sign="folder"/>
+    view! {
+        <button type="button" class="primary" data-testid="pick-files" on:click=move |_| pick(files)>"Import"</button>
+        <button
+            type="button"
+            class="folder"
+            title="Import a folder"
+            aria-label="Import a folder"
+            data-testid="pick-folder"
+            on:click=move |_| pick(folder)
+        >
+            <Sign name="folder"/>
         </button>
         <input
             type="file"
@@ -188,199 +88,70 @@ pub fn pick_buttons(page: Page) -> Node {
             aria-label="Files to import"
             accept=".json,.jsonl,.zip,.ndjson,application/json,application/zip"
             data-testid="drop-input"
-            ref={}
-            onchange={}
+            node_ref=files
+            on:change=move |_| picked(files)
         />
         <input
             type="file"
-            webkitdirectory
+            prop:webkitdirectory=true
             hidden
             aria-label="Folder to import"
             data-testid="folder-input"
-            ref={}
-            onchange={}
-        />"#,
-        pick(files),
-        pick(folder),
-        files,
-        picked(files),
-        folder,
-        picked(folder),
-    )
+            node_ref=folder
+            on:change=move |_| picked(folder)
+        />
+    }
 }
 
 /// How far the import is, or what the last one did, in a corner of the page.
-pub fn card(page: Page) -> Slot {
+#[component]
+pub fn Card(page: Page) -> impl IntoView {
     let imports = page.imports;
-    let now = move || (imports.progress.with(Option::is_some), imports.failure.get(), imports.report.get());
-    let view = move |now: &(bool, Option<ErrorReply>, Option<Arc<ImportReport>>)| match now {
-        (true, ..) => Some(progress(page)),
-        (_, Some(error), _) => Some(failed(page, error)),
-        (.., report) => report.as_ref().map(|report| done(page, report)),
-    };
-    draw(now, view)
+    let now = Memo::new(move |_| (imports.progress.with(Option::is_some), imports.failure.get(), imports.report.get()));
+    move || match now.get() {
+        (true, ..) => Some(view! { <Progress page/> }.into_any()),
+        (_, Some(error), _) => Some(view! { <Later page panel=Panel::Failure(error)/> }.into_any()),
+        (.., report) => report.map(|report| view! { <Later page panel=Panel::Report(report)/> }.into_any()),
+    }
 }
 
-fn failed(page: Page, error: &ErrorReply) -> Node {
-    let words = words::words(error);
-    markup!(
-        r#"
-        <section class="import-card" role="alert" data-testid="import-failed">
-            <header><h2>{}</h2>{}</header>
-            <p>{}</p>
-        </section>"#,
-        words.title,
-        close_card(page),
-        words.advice,
-    )
-}
-
-fn close_card(page: Page) -> Node {
-    let close = move || {
-        storage::asked();
-        page.imports.report.set(None);
-        page.imports.failure.set(None);
-    };
-    markup!(
-        r#"
-        <button type="button" class="icon" title="Close" aria-label="Close" data-testid="close-report" onclick={}>
-            <svg sign="close"/>
-        </button>"#,
-        click(close),
-    )
-}
-
-fn progress(page: Page) -> Node {
+#[component]
+fn Progress(page: Page) -> impl IntoView {
     let of = move |words: fn(&ImportProgress) -> String| {
-        live(move || page.imports.progress.with(|now| now.as_ref().map(words)))
+        move || page.imports.progress.with(|now| now.as_ref().map(words).unwrap_or_default())
     };
-    markup!(
-        r#"
+    let read = of(|now| {
+        let bytes = format::bytes(now.bytes.min(now.total_bytes.max(now.bytes)));
+        format!("{bytes} of {}", format::bytes(now.total_bytes))
+    });
+    let found = of(|now| {
+        let conversations = format::plural(now.conversations.into(), "conversation");
+        format!("{conversations}, {}", format::plural(now.messages.into(), "message"))
+    });
+    view! {
         <section class="import-card" aria-label="Import" data-testid="import-progress">
             <header>
-                <h2>Importing…</h2>
-                <span class="tally">{}</span>
-                <button type="button" class="quiet" data-testid="stop-import" onclick={}>Stop</button>
+                <h2>"Importing…"</h2>
+                <span class="tally">{of(|now| format!("{} %", format::percent(now.bytes, now.total_bytes)))}</span>
+                <button
+                    type="button"
+                    class="quiet"
+                    data-testid="stop-import"
+                    on:click=move |_| page.engine.stop_import()
+                >
+                    "Stop"
+                </button>
             </header>
-            <progress max="100" value={} aria-label="How much has been read"></progress>
-            <p class="import-file" dir="auto">{}</p>
+            <progress
+                max="100"
+                value=of(|now| format::percent(now.bytes, now.total_bytes).to_string())
+                aria-label="How much has been read"
+            ></progress>
+            <p class="import-file" dir="auto">{of(|now| drawn(&format::line(&now.file, 80)))}</p>
             <p class="import-facts">
-                <span>{}</span>
-                <span>{}</span>
+                <span>{read}</span>
+                <span>{found}</span>
             </p>
-        </section>"#,
-        of(|now| format!("{} %", format::percent(now.bytes, now.total_bytes))),
-        click(move || page.engine.stop_import()),
-        of(|now| format::percent(now.bytes, now.total_bytes).to_string()),
-        of(|now| format::line(&now.file, 80)),
-        of(|now| {
-            let bytes = format::bytes(now.bytes.min(now.total_bytes.max(now.bytes)));
-            format!("{bytes} of {}", format::bytes(now.total_bytes))
-        }),
-        of(|now| {
-            let conversations = format::plural(now.conversations.into(), "conversation");
-            format!("{conversations}, {}", format::plural(now.messages.into(), "message"))
-        }),
-    )
-}
-
-fn done(page: Page, report: &ImportReport) -> Node {
-    let nothing = report.added == 0 && report.updated == 0 && report.unchanged == 0;
-    let title = match (nothing, report.added + report.updated) {
-        _ if report.stopped => "Import stopped",
-        (true, _) => "Nothing was imported",
-        (false, 0) => "Everything was here already",
-        _ => "Imported",
-    };
-    let formats: Vec<&str> = report.formats.iter().map(|name| format::source(name)).collect();
-    let formats = if formats.is_empty() { String::new() } else { format!("From {}. ", formats.join(", ")) };
-    let further = if report.stopped { " Import the same files again to go on from here." } else { "" };
-    let stored = format!("{formats}{} stored.{further}", format::plural(report.messages.into(), "message"));
-    let advice = (nothing && report.skipped_count == 0 && !report.stopped).then(|| {
-        markup!(
-            r#"
-            <p>No conversation was found in these files. {}</p>
-            <p class="import-acts">
-                <button type="button" class="quiet" onclick={}>How to get an export</button>
-            </p>"#,
-            threadkeep::Format::readable(),
-            click(move || page.dialog.set(Some(Dialog::Help))),
-        )
-    });
-    let first = report.transcripts.first().cloned().filter(|_| report.transcripts.len() > 1);
-    let open = first.map(|first| {
-        let name = page.threads.find(&first).map(|info| list::title(&info).to_owned()).unwrap_or_default();
-        markup!(
-            r#"<button type="button" class="quiet" title={} onclick={}>Open the first</button>"#,
-            name,
-            click(move || page.nav.go(Route::thread(first.clone()))),
-        )
-    });
-    markup!(
-        r#"
-        <section class="import-card" role="status" data-testid="report">
-            <header><h2>{}</h2>{}</header>
-            <dl class="figures">
-                <div><dd data-testid="report-added">{}</dd><dt>added</dt></div>
-                <div><dd data-testid="report-updated">{}</dd><dt>updated</dt></div>
-                <div><dd data-testid="report-unchanged">{}</dd><dt>unchanged</dt></div>
-                <div><dd data-testid="report-skipped">{}</dd><dt>remarks</dt></div>
-            </dl>
-            <p>{}</p>
-            {}
-            {}
-            <p class="import-acts">{}</p>
-            {}
-        </section>"#,
-        title,
-        close_card(page),
-        format::count(report.added.into()),
-        format::count(report.updated.into()),
-        format::count(report.unchanged.into()),
-        format::count(report.skipped_count.into()),
-        stored,
-        advice,
-        (!report.skipped.is_empty()).then(|| remarks(report)),
-        open,
-        if report.messages > 0 { storage::ask_once(page) } else { Slot::Nothing },
-    )
-}
-
-fn remarks(report: &ImportReport) -> Node {
-    let more = u64::from(report.skipped_count).saturating_sub(report.skipped.len() as u64);
-    let lost = report.skipped.iter().filter(|skipped| !skipped.salvaged).count();
-    let words = match (lost, report.skipped.len() - lost) {
-        (0, kept) => format!("{} came in with something missing", format::plural(kept as u64, "entry")),
-        (lost, 0) => format!("{} left out", format::plural(lost as u64, "entry")),
-        (lost, kept) => format!(
-            "{} left out, {} with something missing",
-            format::plural(lost as u64, "entry"),
-            format::count(kept as u64)
-        ),
-    };
-    let row = |Skipped { place, reason, code, salvaged }: &Skipped| {
-        markup!(
-            r#"
-            <li data-code={}>
-                <p class="place" dir="auto">{}</p>
-                <p><span class="kind" class:kept={}>{}</span> {}</p>
-            </li>"#,
-            code.clone(),
-            place.clone(),
-            *salvaged,
-            if *salvaged { "Came in, with something missing:" } else { "Left out:" },
-            reason.clone(),
-        )
-    };
-    markup!(
-        r#"
-        <details class="remarks" data-testid="report-remarks">
-            <summary>{}</summary>
-            <ul>{}</ul>
-            {}
-        </details>"#,
-        words,
-        report.skipped.iter().map(row).collect::<Vec<_>>(),
-        (more > 0).then(|| markup!("<p>{}</p>", format!("and {} more", format::count(more)))),
-    )
+        </section>
+    }
 }

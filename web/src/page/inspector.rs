@@ -2,12 +2,15 @@
 //! set meanwhile is asked once it is answered, so that a slider never runs ahead of the engine. Its answers go to the
 //! [pane] and, as marks, to the canvas.
 
+mod controls;
+mod gauge;
 mod pane;
+mod payload;
 mod show;
+mod stored;
 
 use std::rc::Rc;
 use std::sync::Arc;
-use std::time::Duration;
 
 use leptos::prelude::*;
 use leptos::task::spawn_local;
@@ -19,16 +22,12 @@ use super::dom;
 use super::engine::Engine;
 use super::side::Side;
 use crate::inspect::{ENCODINGS, Instructions, Marks, PROVIDERS, Settings};
-use crate::wire::{Ask, Fitted, Inspect, Payload, Question, Reply, Talk};
+use crate::wire::{Ask, Fitted, Inspect, Question, Reply, Talk};
 
-pub use pane::pane;
+pub use pane::Pane;
 pub use show::readable;
 
-/// How tokens are counted: the place in [`ENCODINGS`].
-const ENCODING: &str = "threadkeep.inspector.encoding";
-/// Where settings were before keeps had them; they move over.
-const OLD_SETTINGS: &str = "threadkeep.inspector.settings";
-/// Likewise for pins; followed by the thread's id.
+/// Where pins were before logs had them, followed by the thread's id; they move over.
 const OLD_PINS: &str = "threadkeep.pins.";
 
 /// The message that the reader has selected.
@@ -175,106 +174,6 @@ impl Inspector {
         self.with(|inner| inner.settings)
     }
 
-    /// Takes what the reader has set, and stores it: at once, or when the slider has been still for a moment.
-    fn set(self, settings: Settings, dragged: bool) {
-        let number = self.with(|inner| {
-            (inner.settings, inner.unsaved) = (settings, true);
-            inner.asked.wrapping_add(1)
-        });
-        dom::remember(ENCODING, &settings.encoding().to_string());
-        let save = move || {
-            if self.with(|inner| inner.asked) == number {
-                spawn_local(self.save());
-            }
-        };
-        self.ask();
-        if dragged { set_timeout(save, Duration::from_millis(250)) } else { save() }
-    }
-
-    /// Reads the stored settings, unless that was done. It needs a part of the module that most pages load later.
-    pub async fn ready(self) -> Settings {
-        if !self.with(|inner| std::mem::replace(&mut inner.loaded, true)) {
-            self.load().await;
-        }
-        self.settings()
-    }
-
-    /// Stores what is not stored yet: what is shown is what the agent sends.
-    pub async fn save(self) {
-        let saving = self.with(|inner| Arc::clone(&inner.saving));
-        let _alone = saving.lock().await;
-        let settings = self.ready().await;
-        if self.with(|inner| std::mem::take(&mut inner.unsaved))
-            && let Err(error) = self.engine.ask(Ask::Inspect(Inspect::Set(settings))).await
-        {
-            self.with(|inner| inner.unsaved = true);
-            self.fail(&error);
-        }
-        if let Some(instructions) = self.with(|inner| inner.instructions.take())
-            && let Err(error) = self.engine.ask(Ask::Inspect(Inspect::Instruct(instructions.clone()))).await
-        {
-            self.with(|inner| {
-                inner.instructions.get_or_insert(instructions);
-            });
-            self.fail(&error);
-        }
-    }
-
-    /// Reads what is stored, and shows it. On the first start with keeps that have settings, what this browser has moves over.
-    async fn load(self) {
-        let old = dom::remembered(OLD_SETTINGS).unwrap_or_default();
-        let before = self.settings();
-        let Ok(Reply::Settings(stored)) = self.engine.ask(Ask::Inspect(Inspect::Settings(old))).await else { return };
-        dom::forget(OLD_SETTINGS);
-        let encoding = dom::remembered(ENCODING).and_then(|place| place.parse().ok());
-        let stored = stored.with("encoding", encoding.or(stored.get("encoding")));
-        dom::remember(ENCODING, &stored.encoding().to_string());
-        // The reader may have gone on meanwhile, and what was read is older then.
-        let newer = |inner: &Inner| inner.unsaved || inner.settings != before;
-        if !self.with(|inner| newer(inner) || std::mem::replace(&mut inner.settings, stored) == stored) {
-            self.show_settings();
-        }
-    }
-
-    /// Shows what is stored of the instructions, where they are open. What the reader writes meanwhile stays.
-    fn show_instructions(self) {
-        if dom::find("[data-testid=instructions][open]").is_none() {
-            return;
-        }
-        spawn_local(async move {
-            let saving = self.with(|inner| Arc::clone(&inner.saving));
-            let _alone = saving.lock().await;
-            match self.engine.ask(Ask::Inspect(Inspect::Instructions)).await {
-                Ok(Reply::Instructions(instructions)) => {
-                    let writing = dom::find("[data-testid=instructions] :is(textarea, select):focus").is_some();
-                    if !writing && self.with(|inner| inner.instructions.is_none()) {
-                        Self::fill(&instructions);
-                    }
-                }
-                Ok(_) => {}
-                Err(error) => self.fail(&error),
-            }
-        });
-    }
-
-    /// Takes instructions, stores them, and shows what becomes of the prompt.
-    fn instruct(self, instructions: Instructions) {
-        self.with(|inner| inner.instructions = Some(instructions));
-        spawn_local(async move {
-            self.save().await;
-            self.ask();
-        });
-    }
-
-    /// Reads the settings again: somebody changed them.
-    pub fn reload(self) {
-        self.show_instructions();
-        if self.with(|inner| inner.loaded && !inner.unsaved) {
-            self.with(|inner| inner.loaded = false);
-            self.ask();
-        }
-    }
-
     /// Moves the pins of a thread that this browser has into its log.
     fn move_pins(self, thread: &TranscriptId) {
         let key = [OLD_PINS, thread.as_str()].concat();
@@ -410,47 +309,6 @@ impl Inspector {
         let words = crate::words::words(error);
         self.say(&[&words.title, ". ", &words.advice].concat(), true);
         self.mark(None);
-    }
-
-    /// The request that Send would send; where there is none, the branch as it stands, for what is set now. The second says which it is.
-    async fn payload(self) -> Result<(Payload, bool), ErrorReply> {
-        let next = self.with(|inner| inner.next.clone()).and_then(|next| next());
-        let is_next = next.is_some();
-        let ask = match (next, self.question()) {
-            (Some(talk), _) => {
-                self.save().await;
-                Ask::Talk(Box::new(talk))
-            }
-            (None, Some(question)) => Ask::Inspect(Inspect::Payload(Box::new(question))),
-            (None, None) => return Ok((Payload::default(), false)),
-        };
-        match self.engine.ask(ask).await? {
-            Reply::Payload(payload) => Ok((payload, is_next)),
-            _ => Ok((Payload::default(), is_next)),
-        }
-    }
-
-    /// Shows the payload, where it is open, when nothing has changed for a moment.
-    pub fn refresh_payload(self) {
-        if dom::find("[data-testid=payload][open]").is_none() {
-            return;
-        }
-        let number = self.with(|inner| {
-            inner.payloads = inner.payloads.wrapping_add(1);
-            inner.payloads
-        });
-        let is_newest = move || self.with(|inner| inner.payloads) == number;
-        let later = move || {
-            if is_newest() {
-                spawn_local(async move {
-                    let payload = self.payload().await;
-                    if is_newest() {
-                        self.draw_payload(payload);
-                    }
-                });
-            }
-        };
-        set_timeout(later, Duration::from_millis(250));
     }
 }
 

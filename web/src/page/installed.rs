@@ -4,8 +4,8 @@ use js_sys::{Function, Reflect};
 use leptos::prelude::window;
 use wasm_bindgen::{JsCast, JsValue};
 
+use super::effects::at_window;
 use super::state::Page;
-use super::view::at_window;
 
 /// Says so when a newer build is stored, for as long as the page lives.
 pub fn watch(page: Page) {

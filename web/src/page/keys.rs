@@ -7,7 +7,7 @@ use wasm_bindgen::prelude::*;
 use wasm_bindgen_futures::JsFuture;
 
 use super::dom;
-use super::view::at_window;
+use super::effects::at_window;
 use crate::connections::{Book, Connection};
 use crate::wire::Secret;
 

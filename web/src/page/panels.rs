@@ -1,124 +1,125 @@
-//! The panels that most visits do without: compaction, epochs, memory, requests. They lie in a part of the module, which is loaded when
-//! the first of them is opened; until then, and where that fails, there are words in their place.
+//! What most visits do without: the bodies of dialogs, what stands beside the thread, and what an import did. It lies in a part of the
+//! module, which is loaded when the first of it is shown; until then, and where that fails, there are words in its place.
 
 use std::cell::Cell;
+use std::sync::Arc;
 
 use leptos::prelude::*;
 use leptos::task::spawn_local;
-use threadkeep::protocol::ErrorReply;
-use threadkeep_core::{MessageId, TranscriptId};
+use threadkeep::protocol::{ErrorReply, ImportReport};
 use threadkeep_parts::part;
-use web_sys::Node;
 
+use super::bin::BinDialog;
 use super::check::Check;
+use super::compaction::CompactionDialog;
 use super::compare::Compare;
+use super::connections::ConnectionsPanel;
+use super::deletion::DeleteAll;
+use super::epochs::EpochsDialog;
+use super::imports::report::{Failure, Report};
+use super::inspector::Pane;
+use super::map::MapPane;
 use super::memory::MemoryPanel;
 use super::requests::Requests;
-use super::state::Page;
-use super::typed::mounted;
-use super::view::{draw, markup};
-use super::{bin, compaction, connections, epochs};
+use super::shortcuts::Shortcuts;
+use super::side::Side;
+use super::state::{Dialog, Page};
+use super::storage::StorageDialog;
+use super::welcome::HowTo;
 use crate::words::words;
 
-/// What the part brings.
-pub trait Panels {
-    /// The body of the dialog before a compaction of the branch that ends at `leaf`.
-    fn compaction(&self, page: Page, leaf: &MessageId) -> Node;
-    /// The epochs of the branch that ends at `leaf`, beginning with that of a checkpoint.
-    fn epochs(&self, page: Page, leaf: &MessageId, checkpoint: Option<&str>) -> Node;
-    /// Two branches of a thread, side by side, by their ends.
-    fn compare(&self, page: Page, transcript: &TranscriptId, leaves: [MessageId; 2]) -> Node;
-    /// What is wrong with the branch that ends at `leaf`.
-    fn check(&self, page: Page, transcript: &TranscriptId, leaf: &MessageId) -> Node;
-    /// The models that one can talk to.
-    fn connections(&self, page: Page) -> Node;
-    /// The memory, at one record where its id is given.
-    fn memory(&self, page: Page, at: Option<String>) -> Node;
-    /// What is in the bin.
-    fn bin(&self, page: Page) -> Node;
-    /// The requests of the open branch.
-    fn requests(&self, page: Page) -> Node;
+/// What is loaded later.
+#[derive(Debug, Clone)]
+pub enum Panel {
+    /// A dialog's body.
+    Dialog(Dialog),
+    /// What stands beside the thread.
+    Side(Side),
+    /// What an import did.
+    Report(Arc<ImportReport>),
+    /// Why an import failed.
+    Failure(ErrorReply),
 }
 
-/// Makes a panel of what the part brings.
-pub type Make = Box<dyn Fn(&dyn Panels) -> Node>;
+/// Makes a panel.
+type Make = fn(Page, Panel) -> AnyView;
 
-struct All;
-
-impl Panels for All {
-    fn compaction(&self, page: Page, leaf: &MessageId) -> Node {
-        compaction::dialog(page, leaf)
+part! {
+    /// The way into the part.
+    panels: fn enter() -> Make {
+        make
     }
+}
 
-    fn epochs(&self, page: Page, leaf: &MessageId, checkpoint: Option<&str>) -> Node {
-        epochs::dialog(page, leaf, checkpoint)
+fn make(page: Page, panel: Panel) -> AnyView {
+    match panel {
+        Panel::Dialog(dialog) => body(page, dialog),
+        Panel::Side(Side::Context) => view! { <Pane page/> }.into_any(),
+        Panel::Side(Side::Map) => view! { <MapPane page/> }.into_any(),
+        Panel::Side(Side::Requests) => view! { <Requests page/> }.into_any(),
+        Panel::Report(report) => view! { <Report page report/> }.into_any(),
+        Panel::Failure(error) => view! { <Failure page error/> }.into_any(),
     }
+}
 
-    fn compare(&self, page: Page, transcript: &TranscriptId, leaves: [MessageId; 2]) -> Node {
-        let transcript = transcript.clone();
-        mounted(view! { <Compare page transcript leaves/> }.into_any())
-    }
-
-    fn check(&self, page: Page, transcript: &TranscriptId, leaf: &MessageId) -> Node {
-        let (transcript, leaf) = (transcript.clone(), leaf.clone());
-        mounted(view! { <Check page transcript leaf/> }.into_any())
-    }
-
-    fn connections(&self, page: Page) -> Node {
-        connections::panel(page)
-    }
-
-    fn memory(&self, page: Page, at: Option<String>) -> Node {
-        mounted(view! { <MemoryPanel page at/> }.into_any())
-    }
-
-    fn bin(&self, page: Page) -> Node {
-        bin::dialog(page)
-    }
-
-    fn requests(&self, page: Page) -> Node {
-        mounted(view! { <Requests page/> }.into_any())
+fn body(page: Page, dialog: Dialog) -> AnyView {
+    match dialog {
+        Dialog::Bin => view! { <BinDialog page/> }.into_any(),
+        Dialog::DeleteAll => view! { <DeleteAll page/> }.into_any(),
+        Dialog::Compact(leaf) => view! { <CompactionDialog page leaf/> }.into_any(),
+        Dialog::Epochs { leaf, checkpoint } => view! { <EpochsDialog page leaf checkpoint/> }.into_any(),
+        Dialog::Compare { transcript, leaves } => view! { <Compare page transcript leaves/> }.into_any(),
+        Dialog::Check { transcript, leaf } => view! { <Check page transcript leaf/> }.into_any(),
+        Dialog::Memory(at) => view! { <MemoryPanel page at/> }.into_any(),
+        Dialog::Connections => view! { <ConnectionsPanel page/> }.into_any(),
+        Dialog::Storage => view! { <StorageDialog page/> }.into_any(),
+        Dialog::Keys => view! { <Shortcuts/> }.into_any(),
+        Dialog::Help => view! { <HowTo/> }.into_any(),
     }
 }
 
 thread_local! {
-    static PART: Cell<Option<&'static dyn Panels>> = const { Cell::new(None) };
+    static PART: Cell<Option<Make>> = const { Cell::new(None) };
 }
 
-part! {
-    /// The way into the part.
-    panels: fn enter() -> &'static dyn Panels {
-        &All
-    }
-}
-
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Clone, Copy)]
 enum State {
     Loading,
-    There,
+    There(Make),
     Missing,
 }
 
-/// What `make` makes, once the part is there.
-pub fn later(make: Make) -> Node {
-    let state = RwSignal::new(if PART.get().is_some() { State::There } else { State::Loading });
-    if state.get_untracked() == State::Loading {
+/// A panel, once the part is there.
+#[component]
+pub fn Later(page: Page, panel: Panel) -> impl IntoView {
+    let state = RwSignal::new(PART.get().map_or(State::Loading, State::There));
+    if matches!(state.get_untracked(), State::Loading) {
         spawn_local(async move {
-            let entered = enter().await;
-            let now = if entered.is_ok() { State::There } else { State::Missing };
-            PART.set(entered.ok().or(PART.get()));
-            // Whoever has closed the dialog meanwhile needs it no more.
+            let now = enter().await.map_or(State::Missing, State::There);
+            if let State::There(make) = now {
+                PART.set(Some(make));
+            }
+            // Who has closed it meanwhile needs it no more.
             state.try_set(now);
         });
     }
-    let view = move |state: &State| match state {
-        State::There => PART.get().map(&make),
-        State::Loading => Some(markup!(r#"<p class="faint" role="status">Loading…</p>"#)),
+    move || match state.get() {
+        State::There(make) => untrack(|| make(page, panel.clone())),
+        State::Loading => instead(&panel, view! { <p class="faint" role="status">"Loading…"</p> }.into_any()),
         State::Missing => {
             let (code, message) = ("part-missing".to_owned(), String::new());
             let words = words(&ErrorReply { code, message, details: serde_json::Value::Null });
-            Some(markup!(r#"<p role="alert" data-testid="panel-missing">{}. {}</p>"#, words.title, words.advice))
+            let text = [&words.title, ". ", &words.advice].concat();
+            instead(&panel, view! { <p role="alert" data-testid="panel-missing">{text}</p> }.into_any())
         }
-    };
-    markup!("<div>{}</div>", draw(move || state.get(), view))
+    }
+}
+
+/// Words in the place of a panel.
+fn instead(panel: &Panel, words: AnyView) -> AnyView {
+    match panel {
+        Panel::Dialog(_) => words,
+        Panel::Side(_) => view! { <aside class="pane map">{words}</aside> }.into_any(),
+        Panel::Report(_) | Panel::Failure(_) => view! { <section class="import-card">{words}</section> }.into_any(),
+    }
 }

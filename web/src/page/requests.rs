@@ -7,10 +7,11 @@ use threadkeep_core::MessageId;
 use wasm_bindgen::JsCast;
 use web_sys::HtmlElement;
 
+use super::basics::{Sign, Time, drawn};
 use super::dom;
+use super::effects::soon;
+use super::side::Side;
 use super::state::Page;
-use super::typed::{Sign, Time, drawn};
-use super::view::soon;
 use crate::route::Route;
 use crate::wire::{Ask, Asked, Journal, Moved, Reply, Sent, Since};
 use crate::{format, requests, words};
@@ -119,7 +120,7 @@ impl Pane {
     }
 }
 
-/// The body of the pane.
+/// The pane.
 #[component]
 pub fn Requests(page: Page) -> impl IntoView {
     let pane = Pane { page, all: RwSignal::new(None), open: RwSignal::new(None), asked: StoredValue::new(0) };
@@ -136,10 +137,26 @@ pub fn Requests(page: Page) -> impl IntoView {
         }
     });
     view! {
-        <p class="requests-total" role="status" data-testid="requests-total">{move || pane.summary()}</p>
-        <ol class="requests-list" data-testid="requests-list">
-            <For each=move || pane.lines() key=Line::key children=move |line| view! { <Request pane line/> }/>
-        </ol>
+        <aside class="pane map requests" aria-label="Requests" data-testid="requests">
+            <header class="map-head">
+                <h2>"Requests"</h2>
+                <button
+                    type="button"
+                    class="icon"
+                    title="Close the requests"
+                    aria-label="Close the requests"
+                    on:click=move |_| page.turn(Side::Requests)
+                >
+                    <Sign name="close"/>
+                </button>
+            </header>
+            <div class="requests-body">
+                <p class="requests-total" role="status" data-testid="requests-total">{move || pane.summary()}</p>
+                <ol class="requests-list" data-testid="requests-list">
+                    <For each=move || pane.lines() key=Line::key children=move |line| view! { <Request pane line/> }/>
+                </ol>
+            </div>
+        </aside>
     }
 }
 

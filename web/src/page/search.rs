@@ -7,13 +7,13 @@ use std::time::Duration;
 use leptos::prelude::*;
 use leptos::task::spawn_local;
 use threadkeep_core::TranscriptId;
-use web_sys::Node;
 
-use super::dom::{self, Build as _};
+use super::basics::{Sign, Time, drawn};
+use super::dom;
+use super::effects::follow;
 use super::state::{Dialog, Line, Page};
-use super::view::{click, draw, follow, live, markup, on, rows};
 use crate::route::Route;
-use crate::wire::{Ask, EPISODE, FACT, Find, Found, Hit, Reply, SUMMARY, ThreadInfo};
+use crate::wire::{Ask, EPISODE, FACT, Find, Found, Hit, Reply, SUMMARY};
 use crate::{format, list, pieces, words};
 
 /// How long after the last key is searched, in milliseconds.
@@ -33,6 +33,26 @@ pub struct Search {
     source: RwSignal<String>,
     /// Counts what was asked, so that a late answer does not replace a newer one.
     asked: StoredValue<usize>,
+}
+
+/// A line below the threads.
+#[derive(Clone)]
+struct Row {
+    key: String,
+    /// The hit that it shows; without one it is the heading above those that are no messages.
+    shown: Option<Shown>,
+}
+
+/// A hit as it is shown.
+#[derive(Clone)]
+struct Shown {
+    hit: Hit,
+    at: usize,
+    title: String,
+    /// Whether the keys are at it.
+    active: bool,
+    /// Whether it is what the thread pane shows.
+    chosen: bool,
 }
 
 /// Whether words are enough to look for: two letters, or one of a script that has words of one.
@@ -169,33 +189,6 @@ impl Search {
         self.page.threads.query.with(|query| enough(query.trim())) && !self.page.threads.none()
     }
 
-    /// What stands below the filter while one searches: how it goes, and chips that limit it.
-    pub fn bar(self) -> Node {
-        let chip = move |(role, name): (&'static str, &'static str)| {
-            let chosen = move || self.role.with(|now| now == role);
-            markup!(
-                r#"<button type="button" class="chip" data-testid={} aria-pressed={} onclick={}>{}</button>"#,
-                format!("only-{role}"),
-                live(move || chosen().to_string()),
-                click(move || self.role.set(if untrack(chosen) { String::new() } else { role.to_owned() })),
-                name,
-            )
-        };
-        let view = move |active: &bool| {
-            active.then(|| {
-                markup!(
-                    r#"
-                    <div class="chips" role="group" aria-label="Only in messages of">{}{}</div>
-                    <p class="search-state" role="status" data-testid="search-state">{}</p>"#,
-                    ROLES.map(chip).to_vec(),
-                    draw(move || self.sources(), move |sources| self.source_field(sources)),
-                    live(move || self.words()),
-                )
-            })
-        };
-        markup!(r#"<div class="searching">{}</div>"#, draw(move || self.active(), view))
-    }
-
     /// The kinds of archives that the threads come from; tracks.
     fn sources(self) -> Vec<String> {
         let mut sources: Vec<String> = self.page.threads.all.with(|all| {
@@ -210,101 +203,156 @@ impl Search {
         sources
     }
 
-    fn source_field(self, sources: &[String]) -> Option<Node> {
-        if sources.len() < 2 {
-            return None;
-        }
-        let now = self.source.get_untracked();
-        let option = |one: &String| {
-            markup!(
-                "<option value={} selected={}>{}</option>",
-                one.clone(),
-                *one == now,
-                format::source(one).to_owned()
-            )
-        };
-        let options: Vec<Node> = sources.iter().map(option).collect();
-        Some(markup!(
-            r#"
-            <label class="sort">
-                <span class="for-readers">Only from</span>
-                <select data-testid="only-source" onchange={}><option value="">Any source</option>{}</select>
-                <svg sign="down"/>
-            </label>"#,
-            on(move |event| self.source.set(dom::entered(&event))),
-            options,
-        ))
+    /// The title of what holds a hit; tracks.
+    fn title(self, hit: &Hit) -> String {
+        let Some(thread) = &hit.transcript else { return "Memory".to_owned() };
+        self.page.threads.find(thread).as_ref().map_or(list::UNTITLED, list::title).to_owned()
     }
 
-    /// The hits. `active` is the position of the one that the keys are at, `open` opens one.
-    pub fn hits(self, active: impl Fn() -> Option<usize> + 'static, open: impl Fn(usize) + Copy + 'static) -> Node {
-        let each = rows(move |row| {
-            let (active, route) = (active(), self.page.nav.route());
-            let Some(found) = self.found.get() else { return };
-            let others = found.hits.iter().position(|hit| hit.id.is_some());
-            for (at, hit) in found.hits.iter().enumerate() {
-                if others == Some(at) {
-                    row("others".to_owned(), &mut || {
-                        markup!(r#"<p class="hits-head" aria-hidden="true">In summaries and memory</p>"#)
-                    });
-                }
-                let title = hit.transcript.as_ref().map(|thread| {
-                    let info = self.page.threads.find(thread);
-                    info.as_ref().map_or(list::UNTITLED, |info: &ThreadInfo| list::title(info)).to_owned()
-                });
-                let title = title.unwrap_or_else(|| "Memory".to_owned());
-                let chosen = hit.id.is_none() && hit.node.is_some() && route.at == hit.node;
-                let (active, id) =
-                    (active == Some(at), hit.id.as_deref().or(hit.node.as_ref().map(|node| node.as_str())));
-                let key = format!("{at} {active} {chosen} {id:?} {} {title}", hit.snippet.join("\u{0}"));
-                row(key, &mut || hit_row(hit, at, title.clone(), active, chosen, move || open(at)));
+    /// The lines below the threads, each with its key; tracks. `active` is the position of the hit that the keys are at.
+    fn rows(self, active: Option<usize>) -> Vec<Row> {
+        let route = self.page.nav.route();
+        let Some(found) = self.found.get() else { return Vec::new() };
+        let others = found.hits.iter().position(|hit| hit.id.is_some());
+        let mut rows = Vec::new();
+        for (at, hit) in found.hits.iter().enumerate() {
+            if others == Some(at) {
+                rows.push(Row { key: "others".to_owned(), shown: None });
             }
-        });
-        markup!(
-            r#"
-            <div role="group" aria-label="In messages" class="hits" hidden={}>
-                <p class="hits-head" aria-hidden="true" hidden={}>In messages</p>
-                <div data-testid="hits">{}</div>
-            </div>"#,
-            live(move || self.count() == 0),
-            live(move || self.found.with(|found| found
-                .as_ref()
-                .is_none_or(|found| found.hits.first().is_none_or(|hit| hit.id.is_some())))),
-            each,
-        )
+            let title = self.title(hit);
+            let chosen = hit.id.is_none() && hit.node.is_some() && route.at == hit.node;
+            let active = active == Some(at);
+            let id = hit.id.as_deref().or(hit.node.as_ref().map(|node| node.as_str()));
+            let key = format!("{at} {active} {chosen} {id:?} {} {title}", hit.snippet.join("\u{0}"));
+            rows.push(Row { key, shown: Some(Shown { hit: hit.clone(), at, title, active, chosen }) });
+        }
+        rows
+    }
+
+    /// Whether the first hit is a message; tracks.
+    fn has_messages(self) -> bool {
+        self.found.with(|found| found.as_ref().and_then(|found| found.hits.first()).is_some_and(|hit| hit.id.is_none()))
     }
 }
 
-fn hit_row(hit: &Hit, at: usize, title: String, active: bool, chosen: bool, open: impl Fn() + 'static) -> Node {
-    let piece = |(at, text): (usize, &String)| -> Node {
-        if at % 2 == 0 { dom::text(text) } else { dom::el("mark").text(text).into() }
+/// What stands below the filter while one searches: how it goes, and chips that limit it.
+#[component]
+pub fn Searching(search: Search) -> impl IntoView {
+    view! {
+        <div class="searching">
+            <Show when=move || search.active()>
+                <Limits search/>
+                <p class="search-state" role="status" data-testid="search-state">{move || drawn(&search.words())}</p>
+            </Show>
+        </div>
+    }
+}
+
+/// The chips, and the choice of a source where there are several.
+#[component]
+fn Limits(search: Search) -> impl IntoView {
+    let chip = move |(role, name): (&'static str, &'static str)| {
+        let chosen = move || search.role.with(|now| now == role);
+        let turn = move |_| search.role.set(if untrack(chosen) { String::new() } else { role.to_owned() });
+        view! {
+            <button
+                type="button"
+                class="chip"
+                data-testid=format!("only-{role}")
+                aria-pressed=move || if chosen() { "true" } else { "false" }
+                on:click=turn
+            >
+                {name}
+            </button>
+        }
     };
-    let snippet: Vec<Node> = hit.snippet.iter().enumerate().map(piece).collect();
+    let sources = Memo::new(move |_| search.sources());
+    let source = move || {
+        let sources = sources.get();
+        (sources.len() > 1).then(|| view! { <Source search sources/> })
+    };
+    view! {
+        <div class="chips" role="group" aria-label="Only in messages of">
+            {ROLES.into_iter().map(chip).collect_view()}
+            {source}
+        </div>
+    }
+}
+
+/// The choice of a kind of archive.
+#[component]
+fn Source(search: Search, sources: Vec<String>) -> impl IntoView {
+    let now = search.source.get_untracked();
+    let option = |one: String| {
+        let (name, selected) = (drawn(format::source(&one)), one == now);
+        view! { <option value=one selected=selected>{name}</option> }
+    };
+    view! {
+        <label class="sort">
+            <span class="for-readers">"Only from"</span>
+            <select data-testid="only-source" on:change=move |event| search.source.set(dom::entered(&event))>
+                <option value="">"Any source"</option>
+                {sources.into_iter().map(option).collect_view()}
+            </select>
+            <Sign name="down"/>
+        </label>
+    }
+}
+
+/// The hits. `active` is the position of the one that the keys are at, `open` opens one.
+#[component]
+pub fn Hits(
+    search: Search,
+    active: impl Fn() -> Option<usize> + Send + 'static,
+    open: impl Fn(usize) + Copy + Send + 'static,
+) -> impl IntoView {
+    let line = move |row: Row| match row.shown {
+        Some(shown) => view! { <HitRow shown open/> }.into_any(),
+        None => view! { <p class="hits-head" aria-hidden="true">"In summaries and memory"</p> }.into_any(),
+    };
+    view! {
+        <div role="group" aria-label="In messages" class="hits" hidden=move || search.count() == 0>
+            <p class="hits-head" aria-hidden="true" hidden=move || !search.has_messages()>"In messages"</p>
+            <div data-testid="hits">
+                <For each=move || search.rows(active()) key=|row| row.key.clone() children=line/>
+            </div>
+        </div>
+    }
+}
+
+/// One hit.
+#[component]
+fn HitRow(shown: Shown, open: impl Fn(usize) + 'static) -> impl IntoView {
+    let Shown { hit, at, title, active, chosen } = shown;
+    let piece = |(at, text): (usize, &String)| {
+        let text = drawn(text);
+        if at % 2 == 0 { text.into_any() } else { view! { <mark>{text}</mark> }.into_any() }
+    };
     let name = match hit.role.as_str() {
         SUMMARY => "Summary",
         EPISODE => "Episode",
         FACT => "Fact",
         role => pieces::role_label(role),
     };
-    markup!(
-        r#"
-        <div class="hit" class:active={} role="option" id={} data-testid="hit" data-found={} data-node={} aria-selected={} onclick={}>
-            <p class="thread-title" dir="auto">{}</p>
-            <p class="hit-text" dir="auto">{}</p>
-            <p class="thread-facts"><span class:found-kind={}>{}</span>{}<span class="source" data-testid="hit-why" title={}>{}</span></p>
-        </div>"#,
-        active,
-        format!("hit-{at}"),
-        if hit.id.is_some() { hit.role.clone() } else { "message".to_owned() },
-        hit.node.as_ref().map(|node| node.to_string()).unwrap_or_default(),
-        if chosen { "true" } else { "false" },
-        click(open),
-        title,
-        snippet,
-        hit.id.is_some(),
-        name.to_owned(),
-        hit.created_at.map(dom::time),
-        hit.why.clone(),
-        hit.why.clone(),
-    )
+    view! {
+        <div
+            class="hit"
+            class:active=active
+            role="option"
+            id=format!("hit-{at}")
+            data-testid="hit"
+            data-found=if hit.id.is_some() { hit.role.clone() } else { "message".to_owned() }
+            data-node=hit.node.as_ref().map(|node| node.to_string()).unwrap_or_default()
+            aria-selected=if chosen { "true" } else { "false" }
+            on:click=move |_| open(at)
+        >
+            <p class="thread-title" dir="auto">{drawn(&title)}</p>
+            <p class="hit-text" dir="auto">{hit.snippet.iter().enumerate().map(piece).collect_view()}</p>
+            <p class="thread-facts">
+                <span class:found-kind=hit.id.is_some()>{drawn(name)}</span>
+                {hit.created_at.map(|at| view! { <Time at=at/> })}
+                <span class="source" data-testid="hit-why" title=hit.why.clone()>{drawn(&hit.why)}</span>
+            </p>
+        </div>
+    }
 }

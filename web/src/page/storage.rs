@@ -5,11 +5,11 @@ use leptos::task::spawn_local;
 use threadkeep::protocol::Stats;
 use wasm_bindgen::{JsCast, JsValue};
 use wasm_bindgen_futures::JsFuture;
-use web_sys::{Node, StorageEstimate, StorageManager};
+use web_sys::{StorageEstimate, StorageManager};
 
+use super::basics::Sign;
 use super::dom;
 use super::state::{Dialog, Page};
-use super::view::{Slot, click, draw, live, markup};
 use crate::format;
 
 /// The key under which it stands that the reader was asked.
@@ -45,9 +45,10 @@ fn persist(persisted: RwSignal<Option<bool>>, outcome: RwSignal<&'static str>) {
 
 /// The question whether the browser shall keep the threads, below the report of an import that stored some. It is asked once; the
 /// dialog has it for later.
-pub fn ask_once(page: Page) -> Slot {
-    if page.engine.in_memory() || dom::remembered(ASKED).is_some() {
-        return Slot::Nothing;
+#[component]
+pub fn AskOnce(page: Page) -> impl IntoView {
+    if untrack(move || page.engine.in_memory()) || dom::remembered(ASKED).is_some() {
+        return None;
     }
     let (persisted, outcome) = (RwSignal::new(None), RwSignal::new(""));
     spawn_local(async move {
@@ -55,23 +56,23 @@ pub fn ask_once(page: Page) -> Slot {
             persisted.try_set(answer(manager.persisted()).await);
         }
     });
-    let asked = move || {
+    let ask = move |_| {
         dom::remember(ASKED, "yes");
         persist(persisted, outcome);
     };
-    let ask = move |words: &(Option<bool>, &'static str)| match words {
-        (Some(false), "") => Some(markup!(
-            r#"
-            <div class="keep-asked" data-testid="keep-asked">
-                <p>This browser may remove your threads when its disk runs short.</p>
-                <button type="button" onclick={}>Ask it to keep them</button>
-            </div>"#,
-            click(asked),
-        )),
+    Some(move || match (persisted.get(), outcome.get()) {
+        (Some(false), "") => Some(
+            view! {
+                <div class="keep-asked" data-testid="keep-asked">
+                    <p>"This browser may remove your threads when its disk runs short."</p>
+                    <button type="button" on:click=ask>"Ask it to keep them"</button>
+                </div>
+            }
+            .into_any(),
+        ),
         (_, "") => None,
-        (_, outcome) => Some(markup!(r#"<p class="keep-asked">{}</p>"#, *outcome)),
-    };
-    draw(move || (persisted.get(), outcome.get()), ask)
+        (_, outcome) => Some(view! { <p class="keep-asked">{outcome}</p> }.into_any()),
+    })
 }
 
 /// The report with the question was closed: it is not asked again.
@@ -81,8 +82,33 @@ pub fn asked() {
     }
 }
 
+/// How much room is used, of how much.
+fn space(used: Option<(u64, u64)>) -> String {
+    match used {
+        Some((usage, quota)) => format!("{} of {} that the browser allows", format::bytes(usage), format::bytes(quota)),
+        None => "The browser does not say".to_owned(),
+    }
+}
+
+/// How long the threads are kept.
+fn kept(memory: bool, persisted: Option<bool>) -> &'static str {
+    match (memory, persisted) {
+        (true, _) => "In memory only: all is gone when this tab closes",
+        (_, Some(true)) => "Until you delete them",
+        (_, Some(false)) => "As long as the browser has space; when space runs short it may remove them",
+        (_, None) => "The browser does not say",
+    }
+}
+
+/// The threads and messages in memory.
+fn cached(stats: &Stats) -> String {
+    let threads = format::plural(stats.cached_transcripts.into(), "thread");
+    format!("{threads}, {}", format::bytes(stats.cached_bytes))
+}
+
 /// The dialog's content: what is kept, how, for how long, and what can be done about it.
-pub fn storage(page: Page) -> Node {
+#[component]
+pub fn StorageDialog(page: Page) -> impl IntoView {
     let used = RwSignal::new(None::<(u64, u64)>);
     let persisted = RwSignal::new(None::<bool>);
     let outcome = RwSignal::new("");
@@ -99,68 +125,48 @@ pub fn storage(page: Page) -> Node {
         }
         persisted.try_set(answer(manager.persisted()).await);
     });
-    let counts =
-        move |words: fn(&Stats) -> String| live(move || page.threads.stats.with(|stats| stats.as_ref().map(words)));
+    let counts = move |words: fn(&Stats) -> String| move || page.threads.stats.with(|stats| stats.as_ref().map(words));
     let memory = move || page.engine.in_memory();
-    let space = move || match used.get() {
-        Some((usage, quota)) => format!("{} of {} that the browser allows", format::bytes(usage), format::bytes(quota)),
-        None => "The browser does not say".to_owned(),
-    };
-    let kept = move || match (memory(), persisted.get()) {
-        (true, _) => "In memory only: all is gone when this tab closes",
-        (_, Some(true)) => "Until you delete them",
-        (_, Some(false)) => "As long as the browser has space; when space runs short it may remove them",
-        (_, None) => "The browser does not say",
-    };
-    let ask = move |ask: &bool| {
-        ask.then(|| {
-            markup!(
-                r#"
-                <p>
-                    <button type="button" data-testid="persist" onclick={}>Ask the browser to keep them</button>
-                </p>"#,
-                click(move || persist(persisted, outcome)),
-            )
-        })
-    };
-    markup!(
-        r#"
+    view! {
         <p class="privacy">
-            <svg sign="lock"/>
-            Nothing leaves this machine but what you send to a model that you connect: your threads are read, kept and shown by this browser alone. There is no server, no
-            account and no tracking.
+            <Sign name="lock"/>
+            "Nothing leaves this machine but what you send to a model that you connect: your threads are read, kept and shown by this browser alone. There is no server, no account and no tracking."
         </p>
         <dl class="facts">
-            <div><dt>Threads</dt><dd>{}</dd></div>
-            <div><dt>Messages</dt><dd>{}</dd></div>
-            <div><dt>In memory</dt><dd>{}</dd></div>
-            <div><dt>Space used</dt><dd data-testid="used">{}</dd></div>
-            <div><dt>Kept</dt><dd data-testid="persisted">{}</dd></div>
+            <div><dt>"Threads"</dt><dd>{counts(|stats| format::count(stats.transcripts.into()))}</dd></div>
+            <div><dt>"Messages"</dt><dd>{counts(|stats| format::count(stats.messages))}</dd></div>
+            <div><dt>"In memory"</dt><dd>{counts(cached)}</dd></div>
+            <div><dt>"Space used"</dt><dd data-testid="used">{move || space(used.get())}</dd></div>
+            <div><dt>"Kept"</dt><dd data-testid="persisted">{move || kept(memory(), persisted.get())}</dd></div>
         </dl>
-        {}
-        <p role="status" class="outcome">{}</p>
+        <Show when=move || persisted.get() != Some(true) && !memory()>
+            <p>
+                <button type="button" data-testid="persist" on:click=move |_| persist(persisted, outcome)>
+                    "Ask the browser to keep them"
+                </button>
+            </p>
+        </Show>
+        <p role="status" class="outcome">{move || outcome.get()}</p>
         <div class="choice">
-            <button type="button" class="first" disabled={} onclick={}>
-                <svg sign="export"/>
-                <span>Export everything</span>
+            <button
+                type="button"
+                class="first"
+                disabled=move || page.threads.none()
+                on:click=move |_| page.export_soon(None)
+            >
+                <Sign name="export"/>
+                <span>"Export everything"</span>
             </button>
-            <button type="button" data-testid="bin" onclick={}>Bin…</button>
-            <button type="button" class="danger" data-testid="delete-all" disabled={} onclick={}>Delete everything…</button>
-        </div>"#,
-        counts(|stats| format::count(stats.transcripts.into())),
-        counts(|stats| format::count(stats.messages)),
-        counts(|stats| {
-            let threads = format::plural(stats.cached_transcripts.into(), "thread");
-            format!("{threads}, {}", format::bytes(stats.cached_bytes))
-        }),
-        live(space),
-        live(kept),
-        draw(move || persisted.get() != Some(true) && !memory(), ask),
-        live(move || outcome.get()),
-        live(move || page.threads.none()),
-        click(move || page.export_soon(None)),
-        click(move || page.dialog.set(Some(Dialog::Bin))),
-        live(move || page.threads.none()),
-        click(move || page.dialog.set(Some(Dialog::DeleteAll))),
-    )
+            <button type="button" data-testid="bin" on:click=move |_| page.dialog.set(Some(Dialog::Bin))>"Bin…"</button>
+            <button
+                type="button"
+                class="danger"
+                data-testid="delete-all"
+                disabled=move || page.threads.none()
+                on:click=move |_| page.dialog.set(Some(Dialog::DeleteAll))
+            >
+                "Delete everything…"
+            </button>
+        </div>
+    }
 }

@@ -1,17 +1,17 @@
 //! Light, dark, or as the system has it: an attribute on the document, remembered.
 
 use leptos::prelude::*;
-use web_sys::Node;
 
+use super::basics::Sign;
 use super::dom;
-use super::view::{click, live, markup};
 
 const KEY: &str = "threadkeep.theme";
 
 /// A button that turns from the system's colours to light to dark.
-pub fn button() -> Node {
+#[component]
+pub fn Colours() -> impl IntoView {
     let theme = RwSignal::new(dom::remembered(KEY).unwrap_or_else(|| "auto".to_owned()));
-    let turn = move || {
+    let turn = move |_| {
         let next = match theme.get_untracked().as_str() {
             "auto" => "light",
             "light" => "dark",
@@ -33,15 +33,10 @@ pub fn button() -> Node {
         "dark" => "moon",
         _ => "auto",
     };
-    markup!(
-        r#"
-        <button type="button" class="quiet" data-testid="theme" title={} aria-label={} onclick={}>
-            <svg sign={}/>
-            <span>Colours</span>
-        </button>"#,
-        live(words),
-        live(words),
-        click(turn),
-        live(shape),
-    )
+    view! {
+        <button type="button" class="quiet" data-testid="theme" title=words aria-label=words on:click=turn>
+            {move || view! { <Sign name=shape()/> }}
+            <span>"Colours"</span>
+        </button>
+    }
 }

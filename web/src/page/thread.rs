@@ -7,69 +7,28 @@ mod head;
 mod heard;
 mod places;
 mod read;
+mod state;
 
+use leptos::html;
 use leptos::prelude::*;
-use threadkeep_core::MessageId;
-use wasm_bindgen::prelude::*;
-use web_sys::{Event, KeyboardEvent, Node};
+use wasm_bindgen::JsCast;
+use web_sys::{KeyboardEvent, MouseEvent};
 
-use self::places::{fresh, missing};
-use super::canvas::{Canvas, Start};
+use self::head::Head;
+use self::places::{Fresh, Missing};
+use self::state::{Shown, Thread};
+use super::basics::drawn;
+use super::composer::Composer;
+use super::dom;
+use super::effects::{at_window, follow, soon};
 use super::engine::State;
-use super::side::Side;
+use super::panels::{Later, Panel};
 use super::state::Page;
-use super::view::{Spot, at_window, click, draw, follow, live, markup, on, soon};
-use super::{composer, dom, inspector, map, panels, welcome};
-use crate::wire::ThreadInfo;
-use crate::words::Words;
-
-/// What the pane shows.
-#[derive(Debug, Clone, PartialEq)]
-enum Shown {
-    /// Nothing is chosen.
-    Nothing,
-    /// Something is being read, for the first time.
-    Reading,
-    /// The thread.
-    Thread,
-    /// The address leads nowhere.
-    Missing,
-    /// It could not be read.
-    Failed(Words),
-}
-
-/// The branch that is on the screen.
-#[derive(Debug, Clone, PartialEq)]
-struct Open {
-    info: ThreadInfo,
-    leaf: MessageId,
-    damage: Option<String>,
-    rows: usize,
-}
-
-#[derive(Clone, Copy)]
-struct Thread {
-    page: Page,
-    shown: RwSignal<Shown>,
-    open: RwSignal<Option<Open>>,
-    canvas: StoredValue<Option<Canvas>, LocalStorage>,
-    start: StoredValue<Option<Start>>,
-    /// Counts what was asked for, so that a late answer does not replace a newer one.
-    asked: StoredValue<usize>,
-    /// The last of these that was answered.
-    answered: StoredValue<usize>,
-    due: StoredValue<bool>,
-    /// Whether the answer that grows is being read, and must be again.
-    growing: StoredValue<(bool, bool)>,
-}
+use super::welcome::Welcome;
 
 impl Thread {
-    fn canvas(self) -> Option<Canvas> {
-        self.canvas.with_value(Clone::clone)
-    }
-
     /// Follows the address, the engine and the keys, and puts the canvas into `scroller`.
-    fn begin(self, scroller: Spot) {
+    fn begin(self, scroller: NodeRef<html::Div>) {
         let (thread, page) = (self, self.page);
         page.talking.follow(move |step| thread.step(step));
         follow(move || {
@@ -86,8 +45,8 @@ impl Thread {
             }
         });
         soon(move || {
-            if let Some(element) = scroller.get() {
-                thread.mount(element);
+            if let Some(element) = scroller.get_untracked() {
+                thread.mount(element.into());
             }
         });
         at_window("keydown", move |event| thread.pressed(event.unchecked_into()));
@@ -112,92 +71,56 @@ impl Thread {
     }
 }
 
-/// What stands beside the thread.
-fn beside(page: Page, side: Side) -> Node {
-    match side {
-        Side::Context => inspector::pane(page),
-        Side::Map => map::pane(page),
-        Side::Requests => markup!(
-            r#"
-            <aside class="pane map requests" aria-label="Requests" data-testid="requests">
-                <header class="map-head">
-                    <h2>Requests</h2>
-                    <button type="button" class="icon" title="Close the requests" aria-label="Close the requests" onclick={}>
-                        <svg sign="close"/>
-                    </button>
-                </header>
-                <div class="requests-body">{}</div>
-            </aside>"#,
-            click(move || page.turn(side)),
-            panels::later(Box::new(move |panels| panels.requests(page))),
-        ),
-    }
-}
-
 /// The thread and what stands beside it.
-pub fn pane(page: Page) -> Node {
-    let thread = Thread {
-        page,
-        shown: RwSignal::new(Shown::Reading),
-        open: RwSignal::new(None),
-        canvas: StoredValue::new_local(None),
-        start: StoredValue::new(None),
-        asked: StoredValue::new(0),
-        answered: StoredValue::new(0),
-        due: StoredValue::new(false),
-        growing: StoredValue::new((false, false)),
-    };
-    let scroller = Spot::new();
+#[component]
+pub fn ThreadPane(page: Page) -> impl IntoView {
+    let thread = Thread::new(page);
+    let scroller = NodeRef::new();
     thread.begin(scroller);
     follow_marks(thread);
     thread.follow_requests();
     let is_thread = move || thread.shown.with(|shown| *shown == Shown::Thread);
-    let scrolled = move || {
+    let scrolled = move |_| {
         if let Some(canvas) = thread.canvas() {
             canvas.scrolled();
         }
     };
-    let clicked = move |event: Event| {
+    let clicked = move |event: MouseEvent| {
         if let Some(canvas) = thread.canvas() {
             canvas.clicked(event.target());
         }
     };
-    let failed = move || matches!(page.engine.state.get(), State::Failed(_));
     // Who has neither a thread nor a model has nothing to write to yet.
     let begun = move || page.nav.route().fresh || !page.threads.none() || page.connections.in_use().is_some();
     let writes = move || {
         let shown = thread.shown.get();
         page.engine.is_open() && (shown == Shown::Thread || shown == Shown::Nothing && begun())
     };
-    markup!(
-        r#"
+    let side = Memo::new(move |_| page.side.get().filter(|_| is_thread()));
+    view! {
         <section class="pane thread" aria-label="Thread" data-testid="thread">
-            {}
+            <Show when=is_thread>
+                <Head thread/>
+            </Show>
             <div
                 class="scroller"
+                class:gone=move || !is_thread()
                 id="messages"
                 tabindex="0"
                 role="region"
                 aria-label="Messages"
                 data-testid="messages"
-                class:gone={}
-                ref={}
-                onscroll={}
-                onclick={}
+                node_ref=scroller
+                on:scroll=scrolled
+                on:click=clicked
             ></div>
-            {}
-            {}
+            <Instead thread/>
+            <Show when=writes>
+                <Composer page/>
+            </Show>
         </section>
-        {}"#,
-        draw(is_thread, move |shown| shown.then(|| head::head(thread))),
-        live(move || !is_thread()),
-        scroller,
-        click(scrolled),
-        on(clicked),
-        draw(move || (thread.shown.get(), failed(), page.nav.route().fresh), move |what| instead(page, what)),
-        draw(writes, move |writes| writes.then(|| composer::composer(page))),
-        draw(move || page.side.get().filter(|_| is_thread()), move |side| Some(beside(page, (*side)?))),
-    )
+        {move || side.get().map(|side| view! { <Later page panel=Panel::Side(side)/> })}
+    }
 }
 
 /// Keeps marks, the sought line and what carries a message true to the inspector and to what was searched for.
@@ -229,18 +152,23 @@ fn follow_marks(thread: Thread) {
 }
 
 /// What stands in the thread's place while there is none.
-fn instead(page: Page, (shown, failed, is_fresh): &(Shown, bool, bool)) -> Option<Node> {
-    match shown {
-        Shown::Thread => None,
-        Shown::Reading if *failed => None,
-        Shown::Reading => Some(markup!(r#"<p class="reading" role="status">Reading…</p>"#)),
-        Shown::Nothing if *is_fresh => Some(fresh(page)),
-        Shown::Nothing => Some(welcome::welcome(page)),
-        Shown::Missing => Some(missing(page)),
-        Shown::Failed(words) => Some(markup!(
-            r#"<div class="message-page"><h2>{}</h2><p>{}</p></div>"#,
-            words.title.clone(),
-            words.advice.clone(),
-        )),
+#[component]
+fn Instead(thread: Thread) -> impl IntoView {
+    let page = thread.page;
+    let failed = move || matches!(page.engine.state.get(), State::Failed(_));
+    let now = Memo::new(move |_| (thread.shown.get(), failed(), page.nav.route().fresh));
+    move || match now.get() {
+        (Shown::Thread, ..) | (Shown::Reading, true, _) => ().into_any(),
+        (Shown::Reading, ..) => view! { <p class="reading" role="status">"Reading…"</p> }.into_any(),
+        (Shown::Nothing, _, true) => view! { <Fresh page/> }.into_any(),
+        (Shown::Nothing, ..) => view! { <Welcome page/> }.into_any(),
+        (Shown::Missing, ..) => view! { <Missing page/> }.into_any(),
+        (Shown::Failed(words), ..) => view! {
+            <div class="message-page">
+                <h2>{drawn(&words.title)}</h2>
+                <p>{drawn(&words.advice)}</p>
+            </div>
+        }
+        .into_any(),
     }
 }

@@ -1,14 +1,16 @@
 //! The list of threads: filter, order, and a list box in which only the rows on the screen are built. Below the threads stand
 //! the messages that have what is filtered for.
 
+use leptos::html;
 use leptos::prelude::*;
-use wasm_bindgen::JsCast;
-use web_sys::{Event, HtmlInputElement, KeyboardEvent, MouseEvent, Node};
+use web_sys::{KeyboardEvent, MouseEvent};
 
-use super::search::Search;
+use super::basics::{Sign, Time, drawn};
+use super::dom;
+use super::effects::{follow, soon};
+use super::search::{Hits, Search, Searching};
 use super::state::{Dialog, Page};
-use super::view::{Slot, Spot, click, draw, follow, live, markup, on, rows, soon};
-use super::{dom, theme};
+use super::theme::Colours;
 use crate::list::{self, Mark, Sort};
 use crate::route::Route;
 use crate::wire::ThreadInfo;
@@ -17,72 +19,119 @@ use crate::{format, window};
 /// The height of a row, as the style sheet has it.
 const ROW: usize = 56;
 
-/// The left pane: name, filter, list, storage.
-pub fn pane(page: Page) -> Node {
-    let threads = page.threads;
-    let order = Memo::new(move |_| {
-        let sort = threads.sort.get();
-        threads.query.with(|query| threads.all.with(|all| all.as_ref().map(|all| list::arrange(all, query, sort))))
-    });
-    let scroller = Spot::new();
-    // What is on the screen: from which pixel on, and how many.
-    let seen = RwSignal::new((0, 900));
-    let active = RwSignal::new(0_usize);
-    let search = Search::start(page);
-    let measure = move || {
-        if let Some(scroller) = scroller.get() {
-            seen.set((scroller.scroll_top(), scroller.client_height()));
+/// The list. A handle: copies are the same.
+#[derive(Clone, Copy)]
+struct List {
+    page: Page,
+    search: Search,
+    /// Which threads the filter leaves, in order; none while they have not been read.
+    order: Memo<Option<Vec<usize>>>,
+    /// What is on the screen: from which pixel on, and how many.
+    seen: RwSignal<(i32, i32)>,
+    /// The row that the keys are at. Those after the threads are hits.
+    active: RwSignal<usize>,
+    field: NodeRef<html::Input>,
+    scroller: NodeRef<html::Div>,
+}
+
+/// A thread's row.
+#[derive(Clone)]
+struct Row {
+    key: String,
+    info: ThreadInfo,
+    at: usize,
+    count: usize,
+    active: bool,
+    selected: bool,
+}
+
+impl List {
+    /// Begins to follow the threads and the address.
+    fn start(page: Page) -> Self {
+        let threads = page.threads;
+        let order = Memo::new(move |_| {
+            let sort = threads.sort.get();
+            threads.query.with(|query| threads.all.with(|all| all.as_ref().map(|all| list::arrange(all, query, sort))))
+        });
+        let list = Self {
+            page,
+            search: Search::start(page),
+            order,
+            seen: RwSignal::new((0, 900)),
+            active: RwSignal::new(0),
+            field: NodeRef::new(),
+            scroller: NodeRef::new(),
+        };
+        follow(move || {
+            order.track();
+            page.resized.track();
+            soon(move || list.measure());
+        });
+        follow(move || list.follow_route());
+        list
+    }
+
+    /// Looks what is on the screen.
+    fn measure(self) {
+        if let Some(scroller) = self.scroller.get_untracked() {
+            self.seen.set((scroller.scroll_top(), scroller.client_height()));
         }
-    };
-    follow(move || {
-        order.track();
-        page.resized.track();
-        soon(measure);
-    });
-    let count = move || order.with(|order| order.as_ref().map_or(0, Vec::len));
-    let range = move || {
-        let (scroll, height) = seen.get();
-        window::fixed(count(), ROW as f64, scroll.into(), height.into(), 6)
-    };
-    // What the thread pane shows is the active row, however it was opened; but for a hit, which stays so itself.
-    follow(move || {
-        let route = page.nav.route();
-        let hit = active.get_untracked().checked_sub(untrack(count));
-        if hit.and_then(|hit| search.thread(hit)).is_some_and(|thread| Some(thread) == route.transcript) {
+    }
+
+    /// How many threads are listed; tracks.
+    fn count(self) -> usize {
+        self.order.with(|order| order.as_ref().map_or(0, Vec::len))
+    }
+
+    /// The position of the hit that the keys are at; tracks.
+    fn active_hit(self) -> Option<usize> {
+        self.active.get().checked_sub(self.count())
+    }
+
+    /// What the thread pane shows is the active row, however it was opened; but for a hit, which stays so itself. Tracks.
+    fn follow_route(self) {
+        let route = self.page.nav.route();
+        let hit = untrack(|| self.active_hit());
+        if hit.and_then(|hit| self.search.thread(hit)).is_some_and(|thread| Some(thread) == route.transcript) {
             return;
         }
-        let found = order.with(|order| {
+        let found = self.order.with(|order| {
             let order = order.as_ref()?;
-            threads.all.with(|all| {
+            self.page.threads.all.with(|all| {
                 let all = all.as_ref()?;
-                order.iter().position(|at| Some(&all[*at].id) == route.transcript.as_ref())
+                let id = |at: &usize| all.get(*at).map(|info| &info.id);
+                order.iter().position(|at| id(at) == route.transcript.as_ref())
             })
         });
         if let Some(found) = found {
-            active.set(found);
+            self.active.set(found);
         }
-    });
-    let open = move |at: usize| {
-        if let Some(hit) = at.checked_sub(untrack(count)) {
-            active.set(at);
-            return search.open(hit);
+    }
+
+    /// Opens a thread or a hit.
+    fn open(self, at: usize) {
+        if let Some(hit) = at.checked_sub(untrack(|| self.count())) {
+            self.active.set(at);
+            return self.search.open(hit);
         }
-        let id = order.with_untracked(|order| {
+        let id = self.order.with_untracked(|order| {
             let place = *order.as_ref()?.get(at)?;
-            threads.all.with_untracked(|all| Some(all.as_ref()?.get(place)?.id.clone()))
+            self.page.threads.all.with_untracked(|all| Some(all.as_ref()?.get(place)?.id.clone()))
         });
         if let Some(id) = id {
-            active.set(at);
-            page.nav.go(Route::thread(id));
+            self.active.set(at);
+            self.page.nav.go(Route::thread(id));
         }
-    };
-    let keys = move |event: Event| {
-        let event: KeyboardEvent = event.unchecked_into();
-        let threads_here = untrack(count);
-        let last = (threads_here + untrack(|| search.count())).saturating_sub(1);
-        let now = active.get_untracked().min(last);
-        let page_rows = (seen.get_untracked().1 as usize / ROW).max(1);
+    }
+
+    /// A key in the filter or in the list.
+    fn key(self, event: &KeyboardEvent) {
+        let threads_here = untrack(|| self.count());
+        let last = (threads_here + untrack(|| self.search.count())).saturating_sub(1);
+        let now = self.active.get_untracked().min(last);
+        let page_rows = (self.seen.get_untracked().1 as usize / ROW).max(1);
         let in_filter = dom::closest(event.target(), "input").is_some();
+        let query = self.page.threads.query;
         let to = match event.key().as_str() {
             "ArrowDown" => (now + 1).min(last),
             "ArrowUp" => now.saturating_sub(1),
@@ -90,23 +139,23 @@ pub fn pane(page: Page) -> Node {
             "PageUp" => now.saturating_sub(page_rows),
             "Home" if !in_filter => 0,
             "End" if !in_filter => last,
-            "Escape" if threads.query.with_untracked(|query| !query.is_empty()) => {
+            "Escape" if query.with_untracked(|query| !query.is_empty()) => {
                 event.prevent_default();
-                if let Some(field) = dom::find(".filter input") {
-                    field.unchecked_into::<HtmlInputElement>().set_value("");
+                if let Some(field) = self.field.get_untracked() {
+                    field.set_value("");
                 }
-                active.set(0);
-                return threads.query.set(String::new());
+                self.active.set(0);
+                return query.set(String::new());
             }
             "Enter" => {
                 event.prevent_default();
-                return open(now);
+                return self.open(now);
             }
             _ => return,
         };
         event.prevent_default();
-        active.set(to);
-        let Some(scroller) = scroller.get() else { return };
+        self.active.set(to);
+        let Some(scroller) = self.scroller.get_untracked() else { return };
         match to.checked_sub(threads_here) {
             None => dom::reveal(&scroller, to * ROW, ROW),
             Some(hit) => {
@@ -115,65 +164,68 @@ pub fn pane(page: Page) -> Node {
                 }
             }
         }
-    };
-    let each = rows(move |row| {
-        let (active, count, route) = (active.get(), count(), page.nav.route());
-        order.with(|order| {
-            threads.all.with(|all| {
-                let (Some(order), Some(all)) = (order, all) else { return };
-                for at in range() {
-                    let Some(info) = order.get(at).and_then(|place| all.get(*place)) else { continue };
-                    let (active, selected) = (active == at, route.transcript.as_ref() == Some(&info.id));
-                    // All that the row may show is in its key.
-                    let key = format!("{at}/{count} {active} {selected} {info:?}");
-                    let opened = move || open(at);
-                    row(key, &mut || thread_row(info, at, count, active, selected, opened));
-                }
-            });
-        });
-    });
-    let status = move || match (threads.all.with(|all| all.as_ref().map(|all| all.len())), count()) {
-        (None, _) => String::new(),
-        (Some(all), shown) if all == shown => format::plural(all as u64, "thread"),
-        (Some(all), shown) => format!("{} of {}", format::count(shown as u64), format::plural(all as u64, "thread")),
-    };
-    let filtered = move |event: Event| {
-        threads.query.set(dom::entered(&event));
-        active.set(0);
-        if let Some(scroller) = scroller.get() {
+    }
+
+    /// The rows that are on the screen, each with its key; tracks.
+    fn rows(self) -> Vec<Row> {
+        let (active, count, route) = (self.active.get(), self.count(), self.page.nav.route());
+        let (scroll, height) = self.seen.get();
+        let range = window::fixed(count, ROW as f64, scroll.into(), height.into(), 6);
+        let row = |at: usize, info: &ThreadInfo| {
+            let (active, selected) = (active == at, route.transcript.as_ref() == Some(&info.id));
+            // All that the row may show is in its key.
+            let key = format!("{at}/{count} {active} {selected} {info:?}");
+            Row { key, info: info.clone(), at, count, active, selected }
+        };
+        self.order.with(|order| {
+            self.page.threads.all.with(|all| {
+                let (Some(order), Some(all)) = (order, all) else { return Vec::new() };
+                range.filter_map(|at| Some(row(at, all.get(*order.get(at)?)?))).collect()
+            })
+        })
+    }
+
+    /// How many threads there are, in words; tracks.
+    fn tally(self) -> String {
+        match (self.page.threads.all.with(|all| all.as_ref().map(|all| all.len())), self.count()) {
+            (None, _) => String::new(),
+            (Some(all), shown) if all == shown => format::plural(all as u64, "thread"),
+            (Some(all), shown) => {
+                format!("{} of {}", format::count(shown as u64), format::plural(all as u64, "thread"))
+            }
+        }
+    }
+
+    /// Something else is to be filtered for.
+    fn filter(self, query: String) {
+        self.page.threads.query.set(query);
+        self.active.set(0);
+        if let Some(scroller) = self.scroller.get_untracked() {
             scroller.set_scroll_top(0);
         }
-    };
-    let sort = threads.sort.get_untracked();
-    let option = |one: Sort| markup!("<option value={} selected={}>{}</option>", one.key(), one == sort, one.label());
-    let no_match = move || count() == 0 && search.in_vain() && !threads.query.with(String::is_empty) && !threads.none();
-    markup!(
-        r#"
-        <div class="filters">
-            <label class="filter">
-                <svg sign="search"/>
-                <span class="for-readers">Search threads and messages</span>
-                <input
-                    type="search"
-                    placeholder="Search threads and messages"
-                    data-testid="filter"
-                    autocomplete="off"
-                    spellcheck="false"
-                    aria-controls="thread-list"
-                    oninput={}
-                    onkeydown={}
-                />
-            </label>
-            <div class="order">
-                <span class="tally" role="status" data-testid="tally">{}</span>
-                <label class="sort">
-                    <span class="for-readers">Order</span>
-                    <select data-testid="sort" onchange={}>{}</select>
-                    <svg sign="down"/>
-                </label>
-            </div>
-            {}
-        </div>
+    }
+
+    /// The id of the row that the keys are at; tracks.
+    fn active_id(self) -> Option<String> {
+        match self.active_hit() {
+            None => Some(format!("thread-{}", self.active.get())),
+            Some(hit) => (hit < self.search.count()).then(|| format!("hit-{hit}")),
+        }
+    }
+
+    /// Whether a filter leaves nothing; tracks.
+    fn is_in_vain(self) -> bool {
+        let threads = self.page.threads;
+        self.count() == 0 && self.search.in_vain() && !threads.query.with(String::is_empty) && !threads.none()
+    }
+}
+
+/// The left pane: filter and list.
+#[component]
+pub fn Pane(page: Page) -> impl IntoView {
+    let list = List::start(page);
+    view! {
+        <Filters list/>
         <div
             class="thread-list"
             id="thread-list"
@@ -181,138 +233,165 @@ pub fn pane(page: Page) -> Node {
             tabindex="0"
             aria-label="Threads"
             data-testid="thread-list"
-            aria-activedescendant={}
-            ref={}
-            onscroll={}
-            onkeydown={}
+            aria-activedescendant=move || list.active_id()
+            node_ref=list.scroller
+            on:scroll=move |_| list.measure()
+            on:keydown=move |event| list.key(&event)
         >
-            <div class="thread-rows" style:height={}>{}</div>
-            {}{}
-        </div>"#,
-        on(filtered),
-        on(keys),
-        live(status),
-        on(move |event| threads.order(Sort::of(&dom::entered(&event)))),
-        Sort::ALL.map(option).to_vec(),
-        search.bar(),
-        live(move || {
-            let (at, count) = (active.get(), count());
-            match at.checked_sub(count) {
-                None => Some(format!("thread-{at}")),
-                Some(hit) => (hit < search.count()).then(|| format!("hit-{hit}")),
-            }
-        }),
-        scroller,
-        click(measure),
-        on(keys),
-        live(move || format!("{}px", count() * ROW)),
-        each,
-        search.hits(move || active.get().checked_sub(count()), open),
-        draw(no_match, |shown| shown.then(|| markup!(r#"<p class="no-match">Nothing matches.</p>"#))),
-    )
+            <div class="thread-rows" style:height=move || format!("{}px", list.count() * ROW)>
+                <For
+                    each=move || list.rows()
+                    key=|row| row.key.clone()
+                    children=move |row| view! { <ThreadRow list row/> }
+                />
+            </div>
+            <Hits
+                search=list.search
+                active=move || list.active_hit()
+                open=move |hit| list.open(untrack(|| list.count()) + hit)
+            />
+            <Show when=move || list.is_in_vain()>
+                <p class="no-match">"Nothing matches."</p>
+            </Show>
+        </div>
+    }
 }
 
-fn thread_row(
-    info: &ThreadInfo,
-    at: usize,
-    count: usize,
-    active: bool,
-    selected: bool,
-    open: impl Fn() + 'static,
-) -> Node {
-    let title = list::title(info).to_owned();
+/// What stands above the list: the filter, the order, and what limits the search.
+#[component]
+fn Filters(list: List) -> impl IntoView {
+    let threads = list.page.threads;
+    let sort = threads.sort.get_untracked();
+    let option = |one: Sort| view! { <option value=one.key() selected=one == sort>{one.label()}</option> };
+    view! {
+        <div class="filters">
+            <label class="filter">
+                <Sign name="search"/>
+                <span class="for-readers">"Search threads and messages"</span>
+                <input
+                    type="search"
+                    placeholder="Search threads and messages"
+                    data-testid="filter"
+                    autocomplete="off"
+                    spellcheck="false"
+                    aria-controls="thread-list"
+                    node_ref=list.field
+                    on:input=move |event| list.filter(dom::entered(&event))
+                    on:keydown=move |event| list.key(&event)
+                />
+            </label>
+            <div class="order">
+                <span class="tally" role="status" data-testid="tally">{move || list.tally()}</span>
+                <label class="sort">
+                    <span class="for-readers">"Order"</span>
+                    <select data-testid="sort" on:change=move |event| threads.order(Sort::of(&dom::entered(&event)))>
+                        {Sort::ALL.into_iter().map(option).collect_view()}
+                    </select>
+                    <Sign name="down"/>
+                </label>
+            </div>
+            <Searching search=list.search/>
+        </div>
+    }
+}
+
+/// One thread.
+#[component]
+fn ThreadRow(list: List, row: Row) -> impl IntoView {
+    let Row { info, at, count, active, selected, .. } = row;
+    let title = list::title(&info).to_owned();
     let id = info.id.clone();
-    let clicked = move |event: Event| {
-        let event: MouseEvent = event.unchecked_into();
+    let open = move |event: MouseEvent| {
         if event.ctrl_key() || event.meta_key() {
-            let _ = leptos::prelude::window().open_with_url_and_target(&Route::thread(id.clone()).fragment(), "_blank");
+            let address = Route::thread(id.clone()).fragment();
+            let _ = leptos::prelude::window().open_with_url_and_target(&address, "_blank");
         } else {
-            open();
+            list.open(at);
         }
     };
-    markup!(
-        r#"
+    view! {
         <div
             class="thread-row"
-            class:active={}
+            class:active=active
             role="option"
-            id={}
+            id=format!("thread-{at}")
             data-testid="thread-row"
-            data-transcript={}
-            aria-selected={}
-            aria-setsize={}
-            aria-posinset={}
-            style:top={}
-            onclick={}
+            data-transcript=info.id.to_string()
+            aria-selected=if selected { "true" } else { "false" }
+            aria-setsize=count.to_string()
+            aria-posinset=(at + 1).to_string()
+            style:top=format!("{}px", at * ROW)
+            on:click=open
         >
-            <p class="thread-title" dir="auto" title={}>{}</p>
+            <p class="thread-title" dir="auto" title=title.clone()>{drawn(&title)}</p>
             <p class="thread-facts">
-                {}
-                {}
-                <span class="source">{}</span>
+                {info.updated_at.map(|at| view! { <Time at=at/> })}
+                {list::marks(&info).into_iter().map(mark).collect_view()}
+                <span class="source">{drawn(format::source(&info.source))}</span>
             </p>
-        </div>"#,
-        active,
-        format!("thread-{at}"),
-        info.id.to_string(),
-        if selected { "true" } else { "false" },
-        count.to_string(),
-        (at + 1).to_string(),
-        format!("{}px", at * ROW),
-        on(clicked),
-        title.clone(),
-        title,
-        info.updated_at.map(dom::time),
-        list::marks(info).into_iter().map(mark).collect::<Vec<_>>(),
-        format::source(&info.source).to_owned(),
-    )
+        </div>
+    }
 }
 
-fn mark(Mark { class, sign, text, noun, title }: Mark) -> Node {
-    markup!(
-        r#"<span class={} title={}><svg sign={}/>{}<span class="for-readers">{}</span></span>"#,
-        format!("thread-mark {class}"),
-        title,
-        sign,
-        text,
-        format!(" {noun}"),
-    )
+/// A sign with a short text.
+fn mark(Mark { class, sign, text, noun, title }: Mark) -> impl IntoView {
+    view! {
+        <span class=format!("thread-mark {class}") title=title>
+            <Sign name=sign/>
+            {text}
+            <span class="for-readers">{format!(" {noun}")}</span>
+        </span>
+    }
 }
 
 /// The foot of the left pane: what is stored, and the way to everything about it.
-pub fn foot(page: Page) -> Node {
-    let stats = move || match page.threads.stats.get() {
+#[component]
+pub fn Foot(page: Page) -> impl IntoView {
+    let stored = move || match page.threads.stats.get() {
         Some(stats) => ["Storage and privacy: ", &format::plural(stats.messages, "message")].concat(),
         None => "Storage and privacy".to_owned(),
     };
-    let line = |id: &'static str, sign: &'static str, name: &'static str, about: Slot, open: Dialog| {
-        markup!(
-            r#"
-            <button type="button" class="quiet" data-testid={} title={} onclick={}>
-                <svg sign={}/>
-                <span>{}</span>
-            </button>"#,
-            id,
-            about,
-            click(move || page.dialog.set(Some(open.clone()))),
-            sign,
-            name,
-        )
-    };
-    markup!(
-        r#"
-        {}{}{}
-        <button type="button" class="quiet" data-testid="export" title="Export everything" disabled={} onclick={}>
-            <svg sign="export"/>
-            <span>Export</span>
+    let memory = Dialog::Memory(None);
+    view! {
+        <Way page id="memory" sign="memory" name="Memory" about="What is remembered: episodes and facts" to=memory/>
+        <Way page id="connections-open" sign="plug" name="Models" about="Models to talk to" to=Dialog::Connections/>
+        <Way page id="storage" sign="disk" name="Storage" about=Signal::derive(stored) to=Dialog::Storage/>
+        <button
+            type="button"
+            class="quiet"
+            data-testid="export"
+            title="Export everything"
+            disabled=move || page.threads.none()
+            on:click=move |_| page.export_soon(None)
+        >
+            <Sign name="export"/>
+            <span>"Export"</span>
         </button>
-        {}{}"#,
-        line("memory", "memory", "Memory", "What is remembered: episodes and facts".into(), Dialog::Memory(None)),
-        line("connections-open", "plug", "Models", "Models to talk to".into(), Dialog::Connections),
-        line("storage", "disk", "Storage", live(stats), Dialog::Storage),
-        live(move || page.threads.none()),
-        click(move || page.export_soon(None)),
-        line("keys", "keys", "Keys", "Keys of this page".into(), Dialog::Keys),
-        theme::button(),
-    )
+        <Way page id="keys" sign="keys" name="Keys" about="Keys of this page" to=Dialog::Keys/>
+        <Colours/>
+    }
+}
+
+/// A button that opens a dialog.
+#[component]
+fn Way(
+    page: Page,
+    id: &'static str,
+    sign: &'static str,
+    name: &'static str,
+    #[prop(into)] about: Signal<String>,
+    to: Dialog,
+) -> impl IntoView {
+    view! {
+        <button
+            type="button"
+            class="quiet"
+            data-testid=id
+            title=move || about.get()
+            on:click=move |_| page.dialog.set(Some(to.clone()))
+        >
+            <Sign name=sign/>
+            <span>{name}</span>
+        </button>
+    }
 }

@@ -4,14 +4,15 @@ use leptos::prelude::*;
 use leptos::task::spawn_local;
 use wasm_bindgen::JsCast;
 use wasm_bindgen_futures::JsFuture;
-use web_sys::{Blob, File, Node, Response};
+use web_sys::{Blob, File, Response};
 
+use super::basics::Sign;
 use super::dom;
 use super::side::Side;
 use super::state::{Dialog, Page};
-use super::view::{Slot, click, draw, markup};
 use crate::connections::Connection;
 use crate::format;
+use crate::sentinel::Sentinel;
 
 /// Fetches the conversation that comes with the page, as the file that it is.
 async fn sample() -> Option<File> {
@@ -46,149 +47,166 @@ fn try_sample(page: Page) {
     });
 }
 
+/// A way to get an archive: steps, or places to look at.
+fn way(title: &'static str, steps: bool, lines: &[&'static str]) -> impl IntoView + use<> {
+    let lines = lines.iter().map(|line| view! { <li>{*line}</li> }).collect_view();
+    let list = if steps { view! { <ol>{lines}</ol> }.into_any() } else { view! { <ul>{lines}</ul> }.into_any() };
+    view! {
+        <section>
+            <h3>{title}</h3>
+            {list}
+        </section>
+    }
+}
+
 /// How to get an archive, in steps.
-pub fn how_to() -> Node {
-    markup!(
-        r#"
+#[component]
+pub fn HowTo() -> impl IntoView {
+    let last = "Drop the zip here as it is, or conversations.json from it.";
+    let chatgpt =
+        ["Settings → Data controls → Export data.", "A link to a zip file comes by mail within a day or so.", last];
+    let claude = ["Settings → Privacy → Export data.", "A link to a zip file comes by mail.", last];
+    let agents = [
+        "Claude Code: the folder ~/.claude/projects.",
+        "Codex: the folder ~/.codex/sessions.",
+        "Gemini CLI: the folder ~/.gemini/tmp.",
+        "pi: the folder ~/.pi/agent/sessions.",
+    ];
+    let others = [
+        "Gemini: Google Takeout, My Activity, Gemini Apps, as JSON.",
+        "AI Studio: the prompts in its folder of Google Drive.",
+        "LibreChat, Open WebUI, SillyTavern, Chatbot UI: their own exports.",
+        "OpenAI messages: a .jsonl file, one {\"messages\": […]} a line.",
+        "Threadkeep's own export: restores everything as it was.",
+    ];
+    view! {
         <div class="how">
-            <section>
-                <h3>ChatGPT</h3>
-                <ol>
-                    <li>Settings → Data controls → Export data.</li>
-                    <li>A link to a zip file comes by mail within a day or so.</li>
-                    <li>Drop the zip here as it is, or conversations.json from it.</li>
-                </ol>
-            </section>
-            <section>
-                <h3>Claude</h3>
-                <ol>
-                    <li>Settings → Privacy → Export data.</li>
-                    <li>A link to a zip file comes by mail.</li>
-                    <li>Drop the zip here as it is, or conversations.json from it.</li>
-                </ol>
-            </section>
-            <section>
-                <h3>Coding agents</h3>
-                <ul>
-                    <li>Claude Code: the folder ~/.claude/projects.</li>
-                    <li>Codex: the folder ~/.codex/sessions.</li>
-                    <li>Gemini CLI: the folder ~/.gemini/tmp.</li>
-                    <li>pi: the folder ~/.pi/agent/sessions.</li>
-                </ul>
-            </section>
-            <section>
-                <h3>Others</h3>
-                <ul>
-                    <li>Gemini: Google Takeout, My Activity, Gemini Apps, as JSON.</li>
-                    <li>AI Studio: the prompts in its folder of Google Drive.</li>
-                    <li>LibreChat, Open WebUI, SillyTavern, Chatbot UI: their own exports.</li>
-                    <li>OpenAI messages: a .jsonl file, one {"messages": […]} a line.</li>
-                    <li>Threadkeep's own export: restores everything as it was.</li>
-                </ul>
-            </section>
-        </div>"#
-    )
+            {way("ChatGPT", true, &chatgpt)}
+            {way("Claude", true, &claude)}
+            {way("Coding agents", false, &agents)}
+            {way("Others", false, &others)}
+        </div>
+    }
+}
+
+/// A button with a sign and words.
+#[component]
+fn Press(
+    #[prop(optional)] class: Option<&'static str>,
+    #[prop(optional)] testid: Option<&'static str>,
+    sign: &'static str,
+    words: &'static str,
+    act: Callback<()>,
+) -> impl IntoView {
+    view! {
+        <button type="button" class=class data-testid=testid on:click=move |_| act.run(())>
+            <Sign name=sign/>
+            <span>{words}</span>
+        </button>
+    }
 }
 
 /// The thread pane while no thread is open.
-pub fn welcome(page: Page) -> Node {
-    let none = move || page.threads.all.with(|all| all.as_ref().map(|all| all.is_empty()));
-    let view = move |none: &Option<bool>| Some(if (*none)? { empty(page) } else { choose(page) });
-    markup!("{}", draw(none, view))
+#[component]
+pub fn Welcome(page: Page) -> impl IntoView {
+    let none = Memo::new(move |_| page.threads.all.with(|all| all.as_ref().map(|all| all.is_empty())));
+    move || {
+        none.get().map(
+            |none| {
+                if none { view! { <Empty page/> }.into_any() } else { view! { <Choose page/> }.into_any() }
+            },
+        )
+    }
 }
 
-fn choose(page: Page) -> Node {
-    markup!(
-        r#"
+/// What is said beside a list of threads.
+#[component]
+fn Choose(page: Page) -> impl IntoView {
+    let open = move |dialog: fn() -> Dialog| Callback::new(move |()| page.dialog.set(Some(dialog())));
+    view! {
         <div class="message-page choose">
-            <h2>Choose a thread</h2>
-            <p>Arrow keys and <kbd>Enter</kbd> open one from the list. In a thread, <kbd>[</kbd> and <kbd>]</kbd> turn from branch to branch.</p>
+            <h2>"Choose a thread"</h2>
             <p>
-                <button type="button" class="quiet" onclick={}><svg sign="keys"/><span>All keys</span></button>
-                <button type="button" class="quiet" onclick={}><svg sign="import"/><span>How to get an export</span></button>
+                "Arrow keys and " <kbd>"Enter"</kbd> " open one from the list. In a thread, " <kbd>"["</kbd> " and " <kbd>"]"</kbd>
+                " turn from branch to branch."
             </p>
-        </div>"#,
-        click(move || page.dialog.set(Some(Dialog::Keys))),
-        click(move || page.dialog.set(Some(Dialog::Help))),
-    )
+            <p>
+                <Press class="quiet" sign="keys" words="All keys" act=open(|| Dialog::Keys)/>
+                <Press class="quiet" sign="import" words="How to get an export" act=open(|| Dialog::Help)/>
+            </p>
+        </div>
+    }
 }
 
 /// What was lost since the last visit.
-fn loss(page: Page) -> Slot {
-    let view = move |was: &Option<crate::sentinel::Sentinel>| {
-        let was = was.as_ref()?;
-        Some(markup!(
-            r#"
+#[component]
+fn Loss(page: Page) -> impl IntoView {
+    let lost = Memo::new(move |_| page.threads.lost.get());
+    let loss = move |was: Sentinel| {
+        let threads = format::plural(was.transcripts.into(), "thread");
+        let messages = format::plural(was.messages, "message");
+        view! {
             <div class="loss" role="alert" data-testid="loss">
                 <p>
-                    <svg sign="warning"/>
-                    <strong>Your threads are gone from this browser</strong>
+                    <Sign name="warning"/>
+                    <strong>"Your threads are gone from this browser"</strong>
                 </p>
                 <p>
-                    At your last visit there were {} with {} here. Now the database is empty: the browser removed it, or its
-                    data was cleared. Import your last export to get them back.
+                    {format!("At your last visit there were {threads} with {messages} here. Now the database is empty: the browser removed it, or its data was cleared. Import your last export to get them back.")}
                 </p>
-                <button type="button" onclick={}>I know</button>
-            </div>"#,
-            format::plural(was.transcripts.into(), "thread"),
-            format::plural(was.messages, "message"),
-            click(move || page.threads.accept_loss()),
-        ))
+                <button type="button" on:click=move |_| page.threads.accept_loss()>"I know"</button>
+            </div>
+        }
     };
-    draw(move || page.threads.lost.get(), view)
+    move || lost.get().map(loss)
 }
 
-fn empty(page: Page) -> Node {
-    // The same as pressing the ones in the left pane, which have the inputs.
-    let pick = |selector: &'static str| {
-        click(move || {
-            if let Some(input) = dom::find(selector) {
-                input.click();
-            }
-        })
-    };
-    markup!(
-        r#"
+/// Presses one of the inputs in the left pane.
+fn pick(selector: &'static str) -> Callback<()> {
+    Callback::new(move |()| {
+        if let Some(input) = dom::find(selector) {
+            input.click();
+        }
+    })
+}
+
+/// What is said while there are no threads.
+#[component]
+fn Empty(page: Page) -> impl IntoView {
+    view! {
         <div class="message-page empty" data-testid="empty">
-            {}
-            <h2>Your conversations, and what a model gets of them</h2>
+            <Loss page/>
+            <h2>"Your conversations, and what a model gets of them"</h2>
             <p class="lead">
-                Threadkeep keeps conversations with all their branches in this browser, and shows for each message whether it is sent
-                to a model, and why.
+                "Threadkeep keeps conversations with all their branches in this browser, and shows for each message whether it is sent to a model, and why."
             </p>
             <div class="begin">
                 <div class="drop-here">
-                    <svg sign="import"/>
-                    <p>Drop an export here</p>
-                    <p class="faint">Of ChatGPT, Claude and others: the zip as it came, a file, or a folder.</p>
+                    <Sign name="import"/>
+                    <p>"Drop an export here"</p>
+                    <p class="faint">"Of ChatGPT, Claude and others: the zip as it came, a file, or a folder."</p>
                     <div class="choices">
-                        <button type="button" class="primary" onclick={}><svg sign="import"/><span>Choose files</span></button>
-                        <button type="button" onclick={}><svg sign="folder"/><span>Choose a folder</span></button>
+                        <Press class="primary" sign="import" words="Choose files" act=pick("[data-testid=drop-input]")/>
+                        <Press sign="folder" words="Choose a folder" act=pick("[data-testid=folder-input]")/>
                     </div>
                 </div>
                 <div class="drop-here try">
-                    <svg sign="gauge"/>
-                    <p>No export at hand?</p>
-                    <p class="faint">A sample conversation with a budget to drag, and a demo that answers without a network.</p>
+                    <Sign name="gauge"/>
+                    <p>"No export at hand?"</p>
+                    <p class="faint">"A sample conversation with a budget to drag, and a demo that answers without a network."</p>
                     <div class="choices">
-                        <button type="button" data-testid="sample" onclick={}><svg sign="play"/><span>Try the sample</span></button>
+                        <Press testid="sample" sign="play" words="Try the sample" act=Callback::new(move |()| try_sample(page))/>
                     </div>
                 </div>
             </div>
             <details class="how-to">
-                <summary>How to get an export</summary>
-                {}
+                <summary>"How to get an export"</summary>
+                <HowTo/>
             </details>
             <p class="privacy">
-                <svg sign="lock"/>
-                Nothing leaves this machine but what you send to a model that you connect: your threads are read, kept and shown by
-                this browser alone.
+                <Sign name="lock"/>
+                "Nothing leaves this machine but what you send to a model that you connect: your threads are read, kept and shown by this browser alone."
             </p>
-        </div>"#,
-        loss(page),
-        pick("[data-testid=drop-input]"),
-        pick("[data-testid=folder-input]"),
-        click(move || try_sample(page)),
-        how_to(),
-    )
+        </div>
+    }
 }

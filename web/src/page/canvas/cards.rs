@@ -2,13 +2,12 @@
 //! they are, set back; a chosen statement lights up those that it came from.
 
 use threadkeep_core::MessageId;
-use web_sys::{Element, Node};
+use web_sys::Element;
 
 use super::{Anchor, Canvas, State, TOP};
 use crate::epochs::made_by;
 use crate::format;
-use crate::page::dom;
-use crate::page::view::markup;
+use crate::page::dom::{self, Build as _, el, sign};
 use crate::wire::{Card, Said};
 
 /// A chosen statement: the card's place among the cards, and its own among its statements.
@@ -40,53 +39,61 @@ pub fn sources(state: &State) -> &[MessageId] {
     said.map_or(&[], |said| &said.sources)
 }
 
-fn view(state: &State, card: &Card, at: usize) -> Node {
-    let statement = |(place, said): (usize, &Said)| {
-        markup!(
-            r#"
-            <li>
-                <button type="button" class="statement" class:cites={} dir="auto" data-do="statement" data-card-at={} data-place={} data-testid="statement" title="Show where it comes from" aria-pressed={}>{}</button>
-            </li>"#,
-            cites(state, said),
-            at.to_string(),
-            place.to_string(),
-            (state.lit == Some((at, place))).to_string(),
-            said.text.clone(),
-        )
-    };
-    let originals = (card.cleared == 0).then(|| {
-        markup!(
-            r#"<button type="button" class="quiet small" data-do="originals" data-testid="originals">Show the originals</button>"#
-        )
-    });
+fn view(state: &State, card: &Card, at: usize) -> Element {
     let (heading, what) = match u64::from(card.cleared) {
         0 => ("Compacted", ["first ", &format::plural(card.messages.into(), "message")].concat()),
         cleared => ("Cleared", format::plural(cleared, "tool result")),
     };
-    markup!(
-        r#"
-        <section class="compaction" aria-label="Compaction" data-testid="compaction" data-checkpoint={}>
-            <header>
-                <svg sign="fold"/>
-                <h3>{}</h3>
-                <p class="thread-facts"><span>{}</span><span data-testid="compaction-tokens">{}</span><span>{}</span>{}</p>
-                <p class="card-acts">
-                    <button type="button" class="quiet small" data-do="epochs" data-checkpoint={} data-testid="compaction-epochs">Before and after</button>
-                    {}
-                </p>
-            </header>
-            <ol class="statements">{}</ol>
-        </section>"#,
-        card.id.clone(),
-        heading,
-        what,
-        format!("{} → {} tokens", format::count(card.before), format::count(card.after)),
-        made_by(card),
-        dom::time(card.created_at),
-        card.id.clone(),
-        originals,
-        card.statements.iter().enumerate().map(statement).collect::<Vec<Node>>(),
-    )
+    let tokens = format!("{} → {} tokens", format::count(card.before), format::count(card.after));
+    let facts = el("p")
+        .class("thread-facts")
+        .child(el("span").text(&what))
+        .child(el("span").attr("data-testid", "compaction-tokens").text(&tokens))
+        .child(el("span").text(&made_by(card)))
+        .child(dom::time(card.created_at));
+    let epochs = act("epochs", "compaction-epochs", "Before and after").attr("data-checkpoint", &card.id);
+    let mut acts = el("p").class("card-acts").child(epochs);
+    if card.cleared == 0 {
+        acts = acts.child(act("originals", "originals", "Show the originals"));
+    }
+    let list = el("ol").class("statements");
+    for (place, said) in card.statements.iter().enumerate() {
+        // Fails only where an element would hold itself.
+        let _ = list.append_child(&el("li").child(statement(state, said, (at, place))));
+    }
+    el("section")
+        .class("compaction")
+        .attr("aria-label", "Compaction")
+        .attr("data-testid", "compaction")
+        .attr("data-checkpoint", &card.id)
+        .child(el("header").child(sign("fold")).child(el("h3").text(heading)).child(facts).child(acts))
+        .child(list)
+}
+
+/// A small button of a card.
+pub fn act(action: &str, id: &str, words: &str) -> Element {
+    el("button").class("quiet small").attr("type", "button").attr("data-do", action).attr("data-testid", id).text(words)
+}
+
+/// A line of a summary, which `action` acts on.
+pub fn line(action: &str, id: &str, title: &str, (card, place): Lit, text: &str) -> Element {
+    el("button")
+        .class("statement")
+        .attr("type", "button")
+        .attr("dir", "auto")
+        .attr("data-do", action)
+        .attr("data-card-at", &card.to_string())
+        .attr("data-place", &place.to_string())
+        .attr("data-testid", id)
+        .attr("title", title)
+        .text(text)
+}
+
+fn statement(state: &State, said: &Said, at: Lit) -> Element {
+    let class = if cites(state, said) { "statement cites" } else { "statement" };
+    line("statement", "statement", "Show where it comes from", at, &said.text)
+        .class(class)
+        .attr("aria-pressed", &(state.lit == Some(at)).to_string())
 }
 
 impl Canvas {

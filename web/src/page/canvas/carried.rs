@@ -7,11 +7,11 @@ use wasm_bindgen::JsCast;
 use web_sys::{Element, HtmlElement};
 
 use super::build::focus;
-use super::cards::{Lit, covered};
+use super::cards::{Lit, act, covered, line};
 use super::{Anchor, Canvas, State, TOP};
 use crate::format;
+use crate::page::dom::{self, Build as _, el, sign};
 use crate::page::state::Line;
-use crate::page::view::markup;
 use crate::wire::{Carrier, Memory, Said};
 
 /// How many lines are listed.
@@ -40,7 +40,7 @@ fn citing(state: &State, card: usize, id: &MessageId) -> Vec<Lit> {
     lines.map(|(place, _)| (card, place)).collect()
 }
 
-fn strip(state: &State, id: &MessageId, carrier: &Carrier) -> web_sys::Node {
+fn strip(state: &State, id: &MessageId, carrier: &Carrier) -> Element {
     let cards = &state.outline.cards;
     let at = cards.iter().position(|card| carrier.checkpoint.as_ref() == Some(&card.id));
     let now = at.map(|at| citing(state, at, id)).unwrap_or_default();
@@ -58,62 +58,44 @@ fn strip(state: &State, id: &MessageId, carrier: &Carrier) -> web_sys::Node {
         (false, 1) => "In prompts, one line of the summary stands for it:".to_owned(),
         (false, many) => format!("In prompts, {many} lines of the summary stand for it:"),
     };
-    let before = (!earlier.is_empty()).then(|| {
+    let made = el("div").class("carried").attr("role", "note").attr("aria-label", "In prompts");
+    let mut made = made.attr("data-testid", "carried").child(el("p").text(&words));
+    if !earlier.is_empty() {
         let many = format::plural(earlier.len() as u64, "line");
-        markup!("<p>{}</p>", format!("An earlier summary had {many} on it:"))
-    });
+        made = made.child(el("p").text(&format!("An earlier summary had {many} on it:")));
+    }
     let lines = if now.is_empty() { &earlier } else { &now };
-    let line = |(card, place): &Lit| {
+    let list = el("ul");
+    for (card, place) in lines.iter().take(LINES) {
         let said = cards.get(*card).and_then(|card| card.statements.get(*place));
-        markup!(
-            r#"
-            <li>
-                <button type="button" class="statement" dir="auto" data-do="carrier" data-card-at={} data-place={} data-testid="carrier-line" title="Show it in its summary">{}</button>
-            </li>"#,
-            card.to_string(),
-            place.to_string(),
-            said.map(|said| said.text.clone()).unwrap_or_default(),
-        )
-    };
+        let text = said.map_or("", |said| &said.text);
+        let line = line("carrier", "carrier-line", "Show it in its summary", (*card, *place), text);
+        // Fails only where an element would hold itself.
+        let _ = list.append_child(&el("li").child(line));
+    }
+    made = made.child(list);
     let more = lines.len().saturating_sub(LINES);
-    let more = (more > 0).then(|| markup!("<p>{}</p>", format!("and {}", format::plural(more as u64, "more line"))));
-    let show = at.filter(|_| lines.is_empty()).map(|at| {
-        markup!(
-            r#"<button type="button" class="quiet small" data-do="carrier" data-card-at={} data-place="0" data-testid="carrier-card">Show the compaction</button>"#,
-            at.to_string(),
-        )
-    });
-    markup!(
-        r#"
-        <div class="carried" role="note" aria-label="In prompts" data-testid="carried">
-            <p>{}</p>
-            {}
-            <ul>{}</ul>
-            {}
-            <p class="carried-acts">{}{}</p>
-        </div>"#,
-        words,
-        before,
-        lines.iter().take(LINES).map(line).collect::<Vec<_>>(),
-        more,
-        show,
-        remembered(&carrier.memories),
-    )
+    if more > 0 {
+        made = made.child(el("p").text(&format!("and {}", format::plural(more as u64, "more line"))));
+    }
+    let mut acts = el("p").class("carried-acts");
+    if let Some(at) = at.filter(|_| lines.is_empty()) {
+        let show = act("carrier", "carrier-card", "Show the compaction");
+        acts = acts.child(show.attr("data-card-at", &at.to_string()).attr("data-place", "0"));
+    }
+    if let Some(words) = remembered(&carrier.memories) {
+        acts = acts.child(act("memory", "carrier-memory", "").child(sign("memory")).child(dom::text(&words)));
+    }
+    made.child(acts)
 }
 
 /// How much is remembered of it.
-fn remembered(memories: &[Memory]) -> Option<web_sys::Node> {
+fn remembered(memories: &[Memory]) -> Option<String> {
     let episodes = memories.iter().filter(|one| one.episode).count();
     let facts = memories.len() - episodes;
     let counted = |many: usize, noun: &str| (many > 0).then(|| format::plural(many as u64, noun));
     let parts: Vec<String> = [counted(facts, "fact"), counted(episodes, "episode")].into_iter().flatten().collect();
-    if parts.is_empty() {
-        return None;
-    }
-    Some(markup!(
-        r#"<button type="button" class="quiet small" data-do="memory" data-testid="carrier-memory"><svg sign="memory"/>{}</button>"#,
-        format!("Remembered: {}", parts.join(", ")),
-    ))
+    (!parts.is_empty()).then(|| format!("Remembered: {}", parts.join(", ")))
 }
 
 impl Canvas {

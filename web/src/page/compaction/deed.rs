@@ -4,7 +4,7 @@ use leptos::prelude::*;
 use leptos::task::spawn_local;
 use threadkeep_core::MessageId;
 
-use super::Asking;
+use super::asking::Asking;
 use crate::format;
 use crate::page::state::Page;
 use crate::route::Route;

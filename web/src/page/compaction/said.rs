@@ -2,9 +2,9 @@
 
 use leptos::prelude::*;
 
-use super::{Asking, Known};
+use super::asking::{Asking, Known};
 use crate::format;
-use crate::page::view::{Slot, draw, markup};
+use crate::page::basics::drawn;
 
 impl Asking {
     /// What the button does: what it sends and where, what it loads.
@@ -25,43 +25,49 @@ impl Asking {
         }
     }
 
-    /// What is being done, while it is.
-    pub(super) fn progress(self) -> Slot {
-        let words = move || {
-            let busy = self.busy.get();
-            let reading = self.known.with(|known| *known == Known::Reading);
-            if !busy && !reading {
-                return None;
-            }
-            Some(if self.cancelled.get() {
-                "Cancelling…".to_owned()
-            } else if let Some(percent) = self.loading.get() {
-                format!("Loading the browser's summariser, {percent}%…")
-            } else if let Some((part, parts)) = self.part.get() {
-                format!("The browser is summarising part {} of {}…", part + 1, parts)
-            } else {
-                match self.page.engine.compacting.get() {
-                    Some(_) if busy && self.model.with(Option::is_some) => {
-                        let (name, _) = self.model.get().unwrap_or_default();
-                        format!("{name} is summarising…")
-                    }
-                    None => "Reading the thread and its token counts…".to_owned(),
-                    Some((0, now)) => format!("Summarising {}…", format::plural(now.into(), "message")),
-                    Some((done, now)) => {
-                        format!(
-                            "Summarising {} more, {} are done…",
-                            format::plural(now.into(), "message"),
-                            format::count(done.into())
-                        )
-                    }
+    /// What is being done, while it is; tracks.
+    fn under_way(self) -> Option<String> {
+        let busy = self.busy.get();
+        let reading = self.known.with(|known| *known == Known::Reading);
+        if !busy && !reading {
+            return None;
+        }
+        Some(if self.cancelled.get() {
+            "Cancelling…".to_owned()
+        } else if let Some(percent) = self.loading.get() {
+            format!("Loading the browser's summariser, {percent}%…")
+        } else if let Some((part, parts)) = self.part.get() {
+            format!("The browser is summarising part {} of {}…", part + 1, parts)
+        } else {
+            match self.page.engine.compacting.get() {
+                Some(_) if busy && self.model.with(Option::is_some) => {
+                    let (name, _) = self.model.get().unwrap_or_default();
+                    format!("{name} is summarising…")
                 }
-            })
-        };
-        draw(words, |words| {
-            Some(markup!(
-                r#"<p class="working" role="status" data-testid="compact-progress"><progress aria-hidden="true"></progress><span>{}</span></p>"#,
-                words.clone()?,
-            ))
+                None => "Reading the thread and its token counts…".to_owned(),
+                Some((0, now)) => format!("Summarising {}…", format::plural(now.into(), "message")),
+                Some((done, now)) => {
+                    format!(
+                        "Summarising {} more, {} are done…",
+                        format::plural(now.into(), "message"),
+                        format::count(done.into())
+                    )
+                }
+            }
         })
+    }
+}
+
+/// What is being done, while it is.
+#[component]
+pub(super) fn Progress(asking: Asking) -> impl IntoView {
+    let words = Memo::new(move |_| asking.under_way());
+    view! {
+        <Show when=move || words.with(Option::is_some)>
+            <p class="working" role="status" data-testid="compact-progress">
+                <progress aria-hidden="true"></progress>
+                <span>{move || words.get().map(|words| drawn(&words))}</span>
+            </p>
+        </Show>
     }
 }

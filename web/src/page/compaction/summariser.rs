@@ -2,12 +2,10 @@
 
 use leptos::prelude::*;
 use leptos::task::spawn_local;
-use wasm_bindgen::JsCast;
-use web_sys::HtmlInputElement;
 
-use super::Asking;
+use super::asking::Asking;
+use crate::page::basics::drawn;
 use crate::page::browser::{self, Browser, Offer};
-use crate::page::view::{Slot, draw, live, markup};
 
 impl Asking {
     /// Looks whether the browser has a summariser of its own.
@@ -66,35 +64,43 @@ impl Asking {
         self.loads.set(false);
         let tokens = self.browser.with_value(|browser| browser.as_ref().map(Browser::tokens));
         if tokens.is_none()
-            && let Some(select) = self.summariser.get()
+            && let Some(select) = self.summariser.get_untracked()
         {
-            select.unchecked_into::<HtmlInputElement>().set_value("0");
+            select.set_value("0");
         }
         self.way.update(|way| way.browser = tokens);
     }
+}
 
-    /// The choice of who summarises, where there is one.
-    pub(super) fn summarisers(self) -> Slot {
-        let view = move |(offered, model): &(Option<bool>, Option<String>)| {
-            let option = |value: &'static str, words: String| markup!("<option value={}>{}</option>", value, words);
-            let own = offered.map(|ready| if ready { "The browser's own" } else { "The browser's own (loaded first)" });
-            let mut options = vec![option("0", "Built in: quotes what matters".to_owned())];
-            options.extend(own.map(|words| option("1", words.to_owned())));
-            options.extend(model.as_ref().map(|name| option("2", ["Your model: ", name].concat())));
-            if options.len() == 1 {
-                return None;
-            }
-            Some(markup!(
-                r#"
-                <div class="field">
-                    <label for="summariser">Summarised by</label>
-                    <select id="summariser" name="summariser" data-testid="compact-summariser" disabled={} ref={}>{}</select>
-                </div>"#,
-                live(move || self.busy.get()),
-                self.summariser,
-                options,
-            ))
-        };
-        draw(move || (self.offered.get(), self.usable().map(|one| one.model)), view)
+/// The choice of who summarises, where there is one.
+#[component]
+pub(super) fn Summarisers(asking: Asking) -> impl IntoView {
+    let others = Memo::new(move |_| (asking.offered.get(), asking.usable().map(|one| one.model)));
+    move || {
+        let (offered, model) = others.get();
+        if offered.is_none() && model.is_none() {
+            return None;
+        }
+        let own = offered.map(|ready| {
+            let words = if ready { "The browser's own" } else { "The browser's own (loaded first)" };
+            view! { <option value="1">{words}</option> }
+        });
+        let model = model.map(|name| view! { <option value="2">"Your model: "{drawn(&name)}</option> });
+        Some(view! {
+            <div class="field">
+                <label for="summariser">"Summarised by"</label>
+                <select
+                    id="summariser"
+                    name="summariser"
+                    data-testid="compact-summariser"
+                    disabled=move || asking.busy.get()
+                    node_ref=asking.summariser
+                >
+                    <option value="0">"Built in: quotes what matters"</option>
+                    {own}
+                    {model}
+                </select>
+            </div>
+        })
     }
 }

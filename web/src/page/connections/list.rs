@@ -1,201 +1,234 @@
 //! The list of connections: which is in use, what can be done with each, adding from presets, and unlocking kept keys.
 
+use leptos::html;
 use leptos::prelude::*;
 use leptos::task::spawn_local;
-use threadkeep_provider::PRESETS;
-use web_sys::Node;
+use threadkeep_provider::{PRESETS, Preset};
+use web_sys::KeyboardEvent;
 
-use super::{Panel, View, on_enter, outcome, value};
+use super::outcome::Outcome;
+use super::panel::{Panel, View};
 use crate::connections::{CHROME, Connection, DEMO};
+use crate::page::basics::{Sign, drawn};
 use crate::page::browser;
 use crate::page::keys::KeyState;
-use crate::page::view::{Spot, click, draw, live, markup, rows};
 
-impl Panel {
-    /// A connection of the list.
-    fn entry(self, one: &Connection) -> Node {
-        let (id, connection) = (one.id.clone(), one.clone());
-        let chosen = {
-            let id = id.clone();
-            move || self.keys.book.with(|book| book.chosen == id)
-        };
-        let choose = {
-            let id = id.clone();
-            move || self.keys.change(|book| book.chosen.clone_from(&id))
-        };
-        let key = {
-            let connection = connection.clone();
-            move || held(connection.is_inside(), self.keys.key_state(&connection))
-        };
-        let place = connection.place();
-        let (of, asked, one) = (id.clone(), id, one.clone());
-        let test =
-            move || self.tests.with(|tests| tests.iter().find(|(id, _)| *id == of).map(|(_, test)| test.clone()));
-        markup!(
-            r#"
-            <li class="connection" class:chosen={} data-testid="connection">
-                <label>
-                    <input type="radio" name="connection" checked={} data-testid="connection-use" onchange={}/>
-                    <span class="connection-name" dir="auto">{}</span>
-                    <span class="thread-facts"><span>{}</span><span data-testid="connection-key">{}</span></span>
-                </label>
-                <p class="memory-acts">{}</p>
-                {}
-            </li>"#,
-            live(chosen.clone()),
-            chosen(),
-            click(choose),
-            connection.name.clone(),
-            place,
-            live(key),
-            draw(
-                move || self.removing.with(|removing| *removing == asked),
-                move |removing| Some(self.acts(&one, *removing))
-            ),
-            draw(test, outcome),
-        )
+/// The connections, and what can be added.
+#[component]
+pub(super) fn List(panel: Panel) -> impl IntoView {
+    let keys = panel.keys;
+    view! {
+        <Show when=move || { keys.locked() > 0 }>
+            <Unlock panel/>
+        </Show>
+        <Show when=move || keys.book.with(|book| book.list.is_empty())>
+            <p class="faint" data-testid="connections-none">
+                "None yet. Add one to talk to a model; reading needs none."
+            </p>
+        </Show>
+        <ul class="connections" aria-label="Your connections">
+            <For
+                each=move || keys.book.get().list
+                key=|one| format!("{one:?}")
+                children=move |one| view! { <Entry panel one/> }
+            />
+        </ul>
+        <h3>"Add a connection"</h3>
+        <Presets panel/>
+        <p class="privacy">
+            <Sign name="lock"/>
+            <span>
+                "What you say goes from this browser straight to the model that you choose, and nowhere else. Keys stay in this page's memory until you close it, unless you keep them under a passphrase."
+            </span>
+        </p>
     }
+}
 
-    /// What can be done with a connection, or whether it is to be removed.
-    fn acts(self, one: &Connection, removing: bool) -> Node {
-        let (id, again, edited) = (one.id.clone(), one.clone(), one.clone());
-        if removing {
-            return markup!(
-                r#"
-                <span class="sure">Remove it, and its key?</span>
-                <button type="button" class="small" onclick={}>Keep</button>
-                <button type="button" class="small danger" data-testid="connection-confirm" onclick={}>Remove</button>"#,
-                click(move || self.removing.set(String::new())),
-                click(move || self.keys.remove(&id)),
-            );
+/// What can be added.
+#[component]
+fn Presets(panel: Panel) -> impl IntoView {
+    let keys = panel.keys;
+    let preset = |preset: &'static Preset| {
+        let add = move |_| panel.view.set(View::Edit(Connection::of_preset(preset, new_id())));
+        view! {
+            <button type="button" data-testid=format!("preset-{}", preset.id) on:click=add>{preset.name}</button>
         }
-        let edit = (!one.is_inside()).then(|| {
-            markup!(
-                r#"
-                <button type="button" class="icon" title="Edit" aria-label="Edit" data-testid="connection-edit" onclick={}>
-                    <svg sign="edit"/>
-                </button>"#,
-                click(move || self.view.set(View::Edit(edited.clone()))),
-            )
-        });
-        markup!(
-            r#"
-            <button type="button" class="small" data-testid="connection-test" onclick={}>Test</button>
-            {}
-            <button type="button" class="icon" title="Remove…" aria-label="Remove…" data-testid="connection-remove" onclick={}>
-                <svg sign="trash"/>
-            </button>"#,
-            click(move || self.test(&again)),
-            edit,
-            click(move || self.removing.set(id.clone())),
-        )
+    };
+    let browsers = RwSignal::new(None::<String>);
+    spawn_local(async move {
+        browsers.try_set(browser::language_model().await);
+    });
+    let own = move || {
+        let words = match browsers.get()?.as_str() {
+            "available" => "Chrome's built-in model",
+            _ => "Chrome's built-in model (must be loaded)",
+        };
+        Some(view! {
+            <button
+                type="button"
+                data-testid="preset-chrome"
+                disabled=move || keys.book.with(|book| book.find(CHROME).is_some())
+                on:click=move |_| keys.choose(Connection::chrome())
+            >
+                {words}
+            </button>
+        })
+    };
+    view! {
+        <div class="presets">
+            {PRESETS.iter().map(preset).collect_view()}
+            {own}
+            <button
+                type="button"
+                data-testid="preset-demo"
+                disabled=move || keys.book.with(|book| book.find(DEMO).is_some())
+                on:click=move |_| keys.choose(Connection::demo())
+            >
+                "Offline demo (scripted)"
+            </button>
+        </div>
     }
+}
 
-    /// The field for the passphrase of kept keys.
-    fn unlock(self, locked: bool) -> Option<Node> {
-        if !locked {
-            return None;
+/// A connection of the list.
+#[component]
+fn Entry(panel: Panel, one: Connection) -> impl IntoView {
+    let keys = panel.keys;
+    let connection = StoredValue::new(one.clone());
+    let is_it = move |id: &str| connection.with_value(|one| one.id == id);
+    let chosen = Memo::new(move |_| keys.book.with(|book| is_it(&book.chosen)));
+    let choose = move |_| keys.change(|book| book.chosen = connection.with_value(|one| one.id.clone()));
+    let key = move || connection.with_value(|one| held(one.is_inside(), keys.key_state(one)));
+    let test = Memo::new(move |_| {
+        panel.tests.with(|tests| tests.iter().find(|(id, _)| is_it(id)).map(|(_, test)| test.clone()))
+    });
+    let removing = Memo::new(move |_| panel.removing.with(|id| is_it(id)));
+    view! {
+        <li class="connection" class:chosen=move || chosen.get() data-testid="connection">
+            <label>
+                <input
+                    type="radio"
+                    name="connection"
+                    checked=chosen.get_untracked()
+                    data-testid="connection-use"
+                    on:change=choose
+                />
+                <span class="connection-name" dir="auto">{drawn(&one.name)}</span>
+                <span class="thread-facts">
+                    <span>{drawn(&one.place())}</span>
+                    <span data-testid="connection-key">{key}</span>
+                </span>
+            </label>
+            <p class="memory-acts">
+                {move || {
+                    let one = connection.get_value();
+                    if removing.get() {
+                        view! { <Sure panel id=one.id/> }.into_any()
+                    } else {
+                        view! { <Acts panel one/> }.into_any()
+                    }
+                }}
+            </p>
+            <Outcome test/>
+        </li>
+    }
+}
+
+/// The question before a connection is removed.
+#[component]
+fn Sure(panel: Panel, id: String) -> impl IntoView {
+    view! {
+        <span class="sure">"Remove it, and its key?"</span>
+        <button type="button" class="small" on:click=move |_| panel.removing.set(String::new())>"Keep"</button>
+        <button
+            type="button"
+            class="small danger"
+            data-testid="connection-confirm"
+            on:click=move |_| panel.keys.remove(&id)
+        >
+            "Remove"
+        </button>
+    }
+}
+
+/// What can be done with a connection.
+#[component]
+fn Acts(panel: Panel, one: Connection) -> impl IntoView {
+    let (id, edited) = (one.id.clone(), one.clone());
+    let edit = (!one.is_inside()).then(|| {
+        view! {
+            <button
+                type="button"
+                class="icon"
+                title="Edit"
+                aria-label="Edit"
+                data-testid="connection-edit"
+                on:click=move |_| panel.view.set(View::Edit(edited.clone()))
+            >
+                <Sign name="edit"/>
+            </button>
         }
-        let (field, said) = (Spot::new(), RwSignal::new(String::new()));
-        let unlock = move || {
-            let passphrase = value(field);
-            if passphrase.is_empty() {
-                return;
-            }
-            said.set("Unlocking…".to_owned());
-            spawn_local(async move {
-                let words = match self.keys.unlock(&passphrase).await {
-                    Ok(0) => "That is not the passphrase that the keys were kept under.".to_owned(),
-                    Ok(_) => String::new(),
-                    Err(why) => why,
-                };
-                said.try_set(words);
-            });
-        };
-        Some(markup!(
-            r#"
-            <div class="unlock" role="group" aria-label="Locked keys">
-                <svg sign="lock"/>
-                <label><span>Passphrase of your kept keys</span><input type="password" autocomplete="off" data-testid="unlock-passphrase" ref={} onkeydown={}/></label>
-                <button type="button" class="primary" data-testid="unlock" onclick={}>Unlock</button>
-                <p role="status" data-testid="unlock-said">{}</p>
-            </div>"#,
-            field,
-            on_enter(unlock),
-            click(unlock),
-            live(move || said.get()),
-        ))
+    });
+    view! {
+        <button type="button" class="small" data-testid="connection-test" on:click=move |_| panel.test(&one)>
+            "Test"
+        </button>
+        {edit}
+        <button
+            type="button"
+            class="icon"
+            title="Remove…"
+            aria-label="Remove…"
+            data-testid="connection-remove"
+            on:click=move |_| panel.removing.set(id.clone())
+        >
+            <Sign name="trash"/>
+        </button>
     }
+}
 
-    /// The connections, and what can be added.
-    pub(super) fn list(self) -> Node {
-        let each = rows(move |row| {
-            for one in self.keys.book.get().list {
-                let key = format!("{one:?}");
-                row(key, &mut || self.entry(&one));
-            }
-        });
-        let presets: Vec<Node> = PRESETS
-            .iter()
-            .map(|preset| {
-                markup!(
-                    r#"<button type="button" data-testid={} onclick={}>{}</button>"#,
-                    format!("preset-{}", preset.id),
-                    click(move || self.view.set(View::Edit(Connection::of_preset(preset, new_id())))),
-                    preset.name,
-                )
-            })
-            .collect();
-        let none = move || self.keys.book.with(|book| book.list.is_empty());
-        let note = |none: &bool| {
-            none.then(|| {
-                markup!(
-                    r#"<p class="faint" data-testid="connections-none">None yet. Add one to talk to a model; reading needs none.</p>"#
-                )
-            })
-        };
-        let browsers = RwSignal::new(None::<String>);
+/// The field for the passphrase of kept keys.
+#[component]
+fn Unlock(panel: Panel) -> impl IntoView {
+    let field = NodeRef::<html::Input>::new();
+    let said = RwSignal::new(String::new());
+    let unlock = move || {
+        let passphrase = field.get_untracked().map(|field| field.value()).unwrap_or_default();
+        if passphrase.is_empty() {
+            return;
+        }
+        said.set("Unlocking…".to_owned());
         spawn_local(async move {
-            browsers.try_set(browser::language_model().await);
-        });
-        let has_chrome = move || self.keys.book.with(|book| book.find(CHROME).is_some());
-        let own = move |found: &Option<String>| {
-            let found = found.as_deref()?;
-            let words = if found == "available" {
-                "Chrome's built-in model"
-            } else {
-                "Chrome's built-in model (must be loaded)"
+            let words = match panel.keys.unlock(&passphrase).await {
+                Ok(0) => "That is not the passphrase that the keys were kept under.".to_owned(),
+                Ok(_) => String::new(),
+                Err(why) => why,
             };
-            Some(markup!(
-                r#"<button type="button" data-testid="preset-chrome" disabled={} onclick={}>{}</button>"#,
-                live(has_chrome),
-                click(move || self.add(Connection::chrome())),
-                words,
-            ))
-        };
-        let has_demo = move || self.keys.book.with(|book| book.find(DEMO).is_some());
-        markup!(
-            r#"
-            {}{}
-            <ul class="connections" aria-label="Your connections">{}</ul>
-            <h3>Add a connection</h3>
-            <div class="presets">
-                {}{}
-                <button type="button" data-testid="preset-demo" disabled={} onclick={}>Offline demo (scripted)</button>
-            </div>
-            <p class="privacy">
-                <svg sign="lock"/>
-                <span>What you say goes from this browser straight to the model that you choose, and nowhere else. Keys stay in this
-                page's memory until you close it, unless you keep them under a passphrase.</span>
-            </p>"#,
-            draw(move || self.keys.locked() > 0, move |locked| self.unlock(*locked)),
-            draw(none, note),
-            each,
-            presets,
-            draw(move || browsers.get(), own),
-            live(has_demo),
-            click(move || self.add(Connection::demo())),
-        )
+            said.try_set(words);
+        });
+    };
+    let entered = move |event: KeyboardEvent| {
+        if event.key() == "Enter" {
+            event.prevent_default();
+            unlock();
+        }
+    };
+    view! {
+        <div class="unlock" role="group" aria-label="Locked keys">
+            <Sign name="lock"/>
+            <label>
+                <span>"Passphrase of your kept keys"</span>
+                <input
+                    type="password"
+                    autocomplete="off"
+                    data-testid="unlock-passphrase"
+                    node_ref=field
+                    on:keydown=entered
+                />
+            </label>
+            <button type="button" class="primary" data-testid="unlock" on:click=move |_| unlock()>"Unlock"</button>
+            <p role="status" data-testid="unlock-said">{move || drawn(&said.get())}</p>
+        </div>
     }
 }
 

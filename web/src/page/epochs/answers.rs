@@ -6,7 +6,7 @@ use leptos::prelude::*;
 use leptos::task::spawn_local;
 use threadkeep_core::MessageId;
 
-use super::{Scrub, Shown, View};
+use super::scrub::{Scrub, Shown, View};
 use crate::page::{dom, inspector};
 use crate::wire::{Ask, Inspect, Question, Recall, Reply};
 use crate::words;

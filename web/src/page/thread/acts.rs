@@ -6,11 +6,11 @@ use threadkeep_core::MessageId;
 use wasm_bindgen::prelude::*;
 use web_sys::Event;
 
-use super::Thread;
+use super::state::Thread;
 use crate::page::bin;
 use crate::page::canvas::{Action, Canvas, Start};
+use crate::page::effects::soon;
 use crate::page::state::{Dialog, Target};
-use crate::page::view::soon;
 use crate::route::Route;
 use crate::wire::{Ask, Recall, Removed, Reply, Turn};
 

@@ -6,8 +6,8 @@ use std::time::Duration;
 use leptos::prelude::*;
 use leptos::task::spawn_local;
 
-use super::Thread;
-use crate::page::view::follow;
+use super::state::Thread;
+use crate::page::effects::follow;
 use crate::wire::{Ask, Journal, Reply};
 
 /// How long the branch must stay as it is.

@@ -1,205 +1,265 @@
 //! The head of the open thread: its title, which can be changed in place, its facts, and what can be done with it.
 
+use leptos::html;
 use leptos::prelude::*;
 use leptos::task::spawn_local;
-use wasm_bindgen::JsCast;
-use web_sys::{Event, HtmlInputElement, KeyboardEvent, Node};
+use web_sys::KeyboardEvent;
 
-use super::Thread;
+use super::state::Thread;
+use crate::page::basics::{Sign, Time, drawn};
+use crate::page::bin;
+use crate::page::effects::{follow, soon};
 use crate::page::side::Side;
 use crate::page::state::{Dialog, Page};
-use crate::page::view::{Spot, click, draw, follow, live, markup, on, soon};
-use crate::page::{bin, dom};
 use crate::route::Route;
 use crate::wire::{Ask, Removed, ThreadInfo};
 use crate::{format, list};
 
+/// What is known of the open thread; tracks. The list is newer than the outline once the title has changed.
+fn info(thread: Thread) -> Option<ThreadInfo> {
+    let open = thread.open.get()?;
+    thread.page.threads.find(&open.info.id).or(Some(open.info))
+}
+
+/// The title; tracks.
+fn title(thread: Thread) -> String {
+    info(thread).map(|info| list::title(&info).to_owned()).unwrap_or_default()
+}
+
 /// The head.
-pub fn head(thread: Thread) -> Node {
+#[component]
+pub fn Head(thread: Thread) -> impl IntoView {
     let page = thread.page;
-    // The list is newer than the outline once the title has changed.
-    let info = move || {
-        let open = thread.open.get()?;
-        page.threads.find(&open.info.id).or(Some(open.info))
-    };
-    let title = move || info().map(|info| list::title(&info).to_owned()).unwrap_or_default();
-    follow(move || document().set_title(&format!("{} · Threadkeep", title())));
+    follow(move || document().set_title(&format!("{} · Threadkeep", title(thread))));
     on_cleanup(|| document().set_title("Threadkeep"));
+    let rows = move || thread.open.with(|open| open.as_ref().map_or(0, |open| open.rows));
+    let facts = Memo::new(move |_| (info(thread), rows()));
+    let damage = move || thread.open.with(|open| open.as_ref().and_then(|open| open.damage.clone()));
+    view! {
+        <p class="for-readers phone-heading" role="heading" prop:ariaLevel="1">"Threadkeep"</p>
+        <header class="thread-head">
+            <button
+                type="button"
+                class="icon back"
+                title="All threads"
+                aria-label="All threads"
+                data-testid="back"
+                on:click=move |_| page.nav.go(Route::default())
+            >
+                <Sign name="back"/>
+            </button>
+            <div class="thread-name">
+                <Name thread/>
+                <p class="thread-facts">
+                    {move || {
+                        let (info, rows) = facts.get();
+                        info.map(|info| view! { <Facts info rows/> })
+                    }}
+                </p>
+            </div>
+            <Acts thread/>
+        </header>
+        {move || {
+            damage().map(|damage| {
+                view! {
+                    <p class="damage" role="note">
+                        <Sign name="warning"/>
+                        <span>
+                            "Part of this branch is missing: "{drawn(&damage)}". What can still be reached is shown."
+                        </span>
+                    </p>
+                }
+            })
+        }}
+    }
+}
+
+/// The title, or the field in which it is changed.
+#[component]
+fn Name(thread: Thread) -> impl IntoView {
     let editing = RwSignal::new(false);
-    let rename = move |text: String| {
-        if !editing.get_untracked() {
-            return;
+    move || {
+        if editing.get() {
+            view! { <Field thread editing/> }.into_any()
+        } else {
+            view! {
+                <h2 dir="auto" title=move || title(thread) data-testid="title">{move || drawn(&title(thread))}</h2>
+                <button
+                    type="button"
+                    class="icon"
+                    title="Rename"
+                    aria-label="Rename"
+                    data-testid="rename"
+                    on:click=move |_| editing.set(true)
+                >
+                    <Sign name="edit"/>
+                </button>
+            }
+            .into_any()
         }
+    }
+}
+
+#[component]
+fn Field(thread: Thread, editing: RwSignal<bool>) -> impl IntoView {
+    let page = thread.page;
+    let input = NodeRef::<html::Input>::new();
+    soon(move || {
+        if let Some(input) = input.get_untracked() {
+            let _ = input.focus();
+            input.select();
+        }
+    });
+    let rename = move || {
+        // The browser sends blur too when the field is taken away; then there is nothing to store any more.
+        let Some(input) = input.try_get_untracked().flatten().filter(|_| editing.try_get_untracked() == Some(true))
+        else {
+            return;
+        };
+        let text = input.value().trim().to_owned();
         editing.set(false);
-        let Some(ThreadInfo { id, .. }) = untrack(info) else { return };
-        if text.trim() == untrack(title) {
+        let Some(ThreadInfo { id, .. }) = untrack(|| info(thread)) else { return };
+        if text == untrack(|| title(thread)) {
             return;
         }
         spawn_local(async move {
-            let ask = Ask::Rename { transcript: id, title: text.trim().to_owned() };
-            match page.engine.ask(ask).await {
+            match page.engine.ask(Ask::Rename { transcript: id, title: text }).await {
                 Ok(_) => page.threads.refresh().await,
                 Err(error) => page.notices.fail(&error),
             }
         });
     };
-    let field = move || {
-        let input = Spot::new();
-        soon(move || {
-            if let Some(input) = input.get() {
-                let _ = input.focus();
-                input.unchecked_into::<HtmlInputElement>().select();
-            }
-        });
-        let key = move |event: Event| match event.unchecked_ref::<KeyboardEvent>().key().as_str() {
-            "Enter" => rename(dom::entered(&event)),
-            "Escape" => editing.set(false),
-            _ => {}
-        };
-        markup!(
-            r#"<input class="rename" data-testid="rename-input" aria-label="Title" value={} ref={} onblur={} onkeydown={}/>"#,
-            title(),
-            input,
-            on(move |event| rename(dom::entered(&event))),
-            on(key),
-        )
+    let key = move |event: KeyboardEvent| match event.key().as_str() {
+        "Enter" => rename(),
+        "Escape" => editing.set(false),
+        _ => {}
     };
-    let name = move |editing_now: &bool| {
-        Some(if *editing_now {
-            field()
-        } else {
-            markup!(
-                r#"
-                <h2 dir="auto" title={} data-testid="title">{}</h2>
-                <button type="button" class="icon" title="Rename" aria-label="Rename" data-testid="rename" onclick={}>
-                    <svg sign="edit"/>
-                </button>"#,
-                live(title),
-                live(title),
-                click(move || editing.set(true)),
-            )
-        })
+    view! {
+        <input
+            class="rename"
+            data-testid="rename-input"
+            aria-label="Title"
+            value=untrack(|| title(thread))
+            node_ref=input
+            on:blur=move |_| rename()
+            on:keydown=key
+        />
+    }
+}
+
+/// What can be done with the thread, and shown beside it.
+#[component]
+fn Acts(thread: Thread) -> impl IntoView {
+    let page = thread.page;
+    let compact = move || page.dialog.set(page.leaf.get_untracked().map(Dialog::Compact));
+    let check = move || {
+        let transcript = untrack(|| info(thread)).map(|info| info.id);
+        let branch = transcript.zip(page.leaf.get_untracked());
+        page.dialog.set(branch.map(|(transcript, leaf)| Dialog::Check { transcript, leaf }));
     };
-    let check = move || Some(Dialog::Check { transcript: untrack(info)?.id, leaf: page.leaf.get_untracked()? });
-    let rows = move || thread.open.with(|open| open.as_ref().map_or(0, |open| open.rows));
-    let damage = move || thread.open.with(|open| open.as_ref().and_then(|open| open.damage.clone()));
-    markup!(
-        r#"
-        <p class="for-readers phone-heading" role="heading" aria-level="1">Threadkeep</p>
-        <header class="thread-head">
-            <button type="button" class="icon back" title="All threads" aria-label="All threads" data-testid="back" onclick={}>
-                <svg sign="back"/>
+    let delete = move || {
+        if let Some(info) = untrack(|| info(thread)) {
+            bin::delete(page, Removed { transcript: info.id, node: None });
+        }
+    };
+    let export = move || page.export_soon(untrack(|| info(thread)));
+    view! {
+        <div class="thread-acts">
+            <Toggle
+                page
+                side=Side::Context
+                id="inspector-toggle"
+                sign="gauge"
+                name="Context"
+                about="Context: what a model would see"
+            />
+            <Toggle
+                page
+                side=Side::Requests
+                id="requests-toggle"
+                sign="rules"
+                name="Requests"
+                about="Requests: what models were sent"
+            />
+            <Toggle page side=Side::Map id="map-toggle" sign="map" name="Map" about="Map of the branches"/>
+            <button
+                type="button"
+                class="icon more"
+                title="More"
+                aria-label="More"
+                data-testid="more"
+                popovertarget="thread-more"
+            >
+                <Sign name="more"/>
             </button>
-            <div class="thread-name">
-                {}
-                <p class="thread-facts">{}</p>
+            <div class="more-acts" id="thread-more" popover>
+                <Act id="compact" sign="fold" words="Compact this branch…" press=Callback::new(move |()| compact())/>
+                <Act id="check-branch" sign="check" words="Check this branch…" press=Callback::new(move |()| check())/>
+                <Act id="export-thread" sign="export" words="Export this thread" press=Callback::new(move |()| export())/>
+                <Act id="delete-thread" sign="trash" words="Delete this thread" press=Callback::new(move |()| delete())/>
             </div>
-            <div class="thread-acts">
-                {}{}{}
-                <button type="button" class="icon more" title="More" aria-label="More" data-testid="more" popovertarget="thread-more">
-                    <svg sign="more"/>
-                </button>
-                <div class="more-acts" id="thread-more" popover>{}{}{}{}</div>
-            </div>
-        </header>
-        {}"#,
-        click(move || page.nav.go(Route::default())),
-        draw(move || editing.get(), name),
-        draw(move || (info(), rows()), |(info, rows)| Some(facts(info.as_ref()?, *rows))),
-        toggle(page, Side::Context, "inspector-toggle", "gauge", "Context", "Context: what a model would see"),
-        toggle(page, Side::Requests, "requests-toggle", "rules", "Requests", "Requests: what models were sent"),
-        toggle(page, Side::Map, "map-toggle", "map", "Map", "Map of the branches"),
-        act("compact", "fold", "Compact this branch…", move || {
-            page.dialog.set(page.leaf.get_untracked().map(Dialog::Compact));
-        }),
-        act("check-branch", "check", "Check this branch…", move || page.dialog.set(check())),
-        act("export-thread", "export", "Export this thread", move || page.export_soon(untrack(info))),
-        act("delete-thread", "trash", "Delete this thread", move || {
-            if let Some(info) = untrack(info) {
-                bin::delete(page, Removed { transcript: info.id, node: None });
-            }
-        }),
-        draw(damage, |damage| Some(damaged(damage.clone()?))),
-    )
+        </div>
+    }
 }
 
 /// A button that shows something beside the thread, or hides it.
-fn toggle(
+#[component]
+fn Toggle(
     page: Page,
     side: Side,
     id: &'static str,
     sign: &'static str,
     name: &'static str,
     about: &'static str,
-) -> Node {
-    markup!(
-        r#"
-        <button type="button" class="quiet" data-testid={} title={} aria-label={} aria-pressed={} onclick={}>
-            <svg sign={}/>
-            <span class="wide-only">{}</span>
-        </button>"#,
-        id,
-        about,
-        name,
-        live(move || page.shows(side).to_string()),
-        click(move || page.turn(side)),
-        sign,
-        name,
-    )
+) -> impl IntoView {
+    view! {
+        <button
+            type="button"
+            class="quiet"
+            data-testid=id
+            title=about
+            aria-label=name
+            aria-pressed=move || page.shows(side).to_string()
+            on:click=move |_| page.turn(side)
+        >
+            <Sign name=sign/>
+            <span class="wide-only">{name}</span>
+        </button>
+    }
 }
 
 /// A button that shows a sign, and in the menu of a phone its words too. A press there closes the menu.
-fn act(id: &'static str, sign: &'static str, words: &'static str, press: impl Fn() + 'static) -> Node {
-    markup!(
-        r#"
+#[component]
+fn Act(id: &'static str, sign: &'static str, words: &'static str, press: Callback<()>) -> impl IntoView {
+    view! {
         <button
             type="button"
             class="icon"
-            title={}
-            aria-label={}
-            data-testid={}
+            title=words
+            aria-label=words
+            data-testid=id
             popovertarget="thread-more"
             popovertargetaction="hide"
-            onclick={}
+            on:click=move |_| press.run(())
         >
-            <svg sign={}/>
-            <span class="menu-only">{}</span>
-        </button>"#,
-        words,
-        words,
-        id,
-        click(press),
-        sign,
-        words,
-    )
+            <Sign name=sign/>
+            <span class="menu-only">{words}</span>
+        </button>
+    }
 }
 
 /// Where it comes from, when it changed, how much it holds.
-fn facts(info: &ThreadInfo, rows: usize) -> Node {
+#[component]
+fn Facts(info: ThreadInfo, rows: usize) -> impl IntoView {
     let branches = (info.branches > 1).then(|| {
         let branches = format::plural(info.branches.into(), "branch");
-        markup!(
-            r#"<span title={}>{}</span>"#,
-            format!("{branches}, {} in this one", format::plural(rows as u64, "node")),
-            branches,
-        )
+        let here = format!("{branches}, {} in this one", format::plural(rows as u64, "node"));
+        view! { <span title=here>{branches}</span> }
     });
-    markup!(
-        r#"<span class="source">{}</span>{}<span>{}</span>{}"#,
-        format::source(&info.source).to_owned(),
-        info.updated_at.map(dom::time),
-        format::plural(info.messages.into(), "message"),
-        branches,
-    )
-}
-
-fn damaged(damage: String) -> Node {
-    markup!(
-        r#"
-        <p class="damage" role="note">
-            <svg sign="warning"/>
-            <span>Part of this branch is missing: {}. What can still be reached is shown.</span>
-        </p>"#,
-        damage,
-    )
+    view! {
+        <span class="source">{drawn(format::source(&info.source))}</span>
+        {info.updated_at.map(|at| view! { <Time at/> })}
+        <span>{format::plural(info.messages.into(), "message")}</span>
+        {branches}
+    }
 }

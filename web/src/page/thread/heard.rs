@@ -5,7 +5,7 @@ use std::time::Duration;
 use leptos::prelude::*;
 use leptos::task::spawn_local;
 
-use super::Thread;
+use super::state::Thread;
 use crate::page::canvas::Start;
 use crate::page::inspector;
 use crate::page::live::Live;

@@ -6,7 +6,7 @@ use leptos::prelude::*;
 use leptos::task::spawn_local;
 use threadkeep_core::{MessageId, TranscriptId};
 
-use super::{Open, Shown, Thread};
+use super::state::{Open, Shown, Thread};
 use crate::page::canvas::Start;
 use crate::page::state::Target;
 use crate::route::Route;
