@@ -198,7 +198,7 @@ test("the pane is there again after a reload", () =>
     await listed(tab, 1);
     assert.equal(await tab.get("requests-toggle").getAttribute("aria-pressed"), "true");
     await tab.page.reload();
-    await tab.ready();
+    await tab.get("requests").waitFor();
     await listed(tab, 1);
   }));
 

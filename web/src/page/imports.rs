@@ -10,6 +10,7 @@ use wasm_bindgen::prelude::*;
 use web_sys::{DragEvent, Event};
 
 use self::files::{carried, dropped, listed, take_files};
+use self::report::Failure;
 use super::basics::{Sign, drawn};
 use super::effects::at_window;
 use super::panels::{Later, Panel};
@@ -110,7 +111,7 @@ pub fn Card(page: Page) -> impl IntoView {
     let now = Memo::new(move |_| (imports.progress.with(Option::is_some), imports.failure.get(), imports.report.get()));
     move || match now.get() {
         (true, ..) => Some(view! { <Progress page/> }.into_any()),
-        (_, Some(error), _) => Some(view! { <Later page panel=Panel::Failure(error)/> }.into_any()),
+        (_, Some(error), _) => Some(view! { <Failure page error/> }.into_any()),
         (.., report) => report.map(|report| view! { <Later page panel=Panel::Report(report)/> }.into_any()),
     }
 }

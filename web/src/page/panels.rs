@@ -16,7 +16,7 @@ use super::compare::Compare;
 use super::connections::ConnectionsPanel;
 use super::deletion::DeleteAll;
 use super::epochs::EpochsDialog;
-use super::imports::report::{Failure, Report};
+use super::imports::report::Report;
 use super::inspector::Pane;
 use super::map::MapPane;
 use super::memory::MemoryPanel;
@@ -37,8 +37,6 @@ pub enum Panel {
     Side(Side),
     /// What an import did.
     Report(Arc<ImportReport>),
-    /// Why an import failed.
-    Failure(ErrorReply),
 }
 
 /// Makes a panel.
@@ -58,7 +56,6 @@ fn make(page: Page, panel: Panel) -> AnyView {
         Panel::Side(Side::Map) => view! { <MapPane page/> }.into_any(),
         Panel::Side(Side::Requests) => view! { <Requests page/> }.into_any(),
         Panel::Report(report) => view! { <Report page report/> }.into_any(),
-        Panel::Failure(error) => view! { <Failure page error/> }.into_any(),
     }
 }
 
@@ -120,6 +117,6 @@ fn instead(panel: &Panel, words: AnyView) -> AnyView {
     match panel {
         Panel::Dialog(_) => words,
         Panel::Side(_) => view! { <aside class="pane map">{words}</aside> }.into_any(),
-        Panel::Report(_) | Panel::Failure(_) => view! { <section class="import-card">{words}</section> }.into_any(),
+        Panel::Report(_) => view! { <section class="import-card">{words}</section> }.into_any(),
     }
 }

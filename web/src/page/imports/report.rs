@@ -12,7 +12,7 @@ use crate::route::Route;
 use crate::words::words;
 use crate::{format, list};
 
-/// Why an import failed.
+/// Why an import failed. It is in what loads first: often no part can be loaded either.
 #[component]
 pub fn Failure(page: Page, error: ErrorReply) -> impl IntoView {
     let words = words(&error);
