@@ -19,7 +19,8 @@ const OPTIONS = { tools: "none", connection: { model: "gpt-4o" }, permissions: [
 
 /** Opens the pane; waits for so many requests. */
 async function listed(tab, count) {
-  if ((await tab.get("requests").count()) === 0) await tab.get("requests-toggle").click();
+  // The pane may still be loaded; a second press would close it.
+  if ((await tab.get("requests-toggle").getAttribute("aria-pressed")) !== "true") await tab.get("requests-toggle").click();
   await tab.page.waitForFunction((count) => document.querySelectorAll("[data-testid=request]").length === count, count);
 }
 
