@@ -18,6 +18,13 @@ pub struct Words {
     pub memory: bool,
 }
 
+impl Words {
+    /// What happened and what to do, in a line.
+    pub fn line(&self) -> String {
+        [&self.title, ". ", &self.advice].concat()
+    }
+}
+
 /// The code of a failure of the page's own making: the engine's thread stopped.
 pub const CRASHED: &str = "engine-stopped";
 

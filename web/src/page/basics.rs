@@ -1,4 +1,4 @@
-//! What all views share: signs, times, and text from outside.
+//! What all views share: signs, buttons, choices, times, and text from outside.
 
 use leptos::prelude::*;
 
@@ -26,4 +26,54 @@ pub fn Time(at: i64) -> impl IntoView {
     view! {
         <time datetime=dom::machine(at) title=dom::exact(at)>{crate::format::ago(at, dom::now())}</time>
     }
+}
+
+/// A button that shows a sign. Its words are read to screen readers, and shown on being pointed at.
+#[component]
+pub fn IconButton(
+    sign: &'static str,
+    words: &'static str,
+    #[prop(default = "icon")] class: &'static str,
+    #[prop(optional)] testid: Option<&'static str>,
+    #[prop(into)] press: Callback<()>,
+) -> impl IntoView {
+    view! {
+        <button
+            type="button"
+            class=class
+            title=words
+            aria-label=words
+            data-testid=testid
+            on:click=move |_| press.run(())
+        >
+            <Sign name=sign/>
+        </button>
+    }
+}
+
+/// The head of what stands beside the thread: its name, what `children` add, and the button that closes it.
+#[component]
+pub fn SideHead(
+    name: &'static str,
+    close: &'static str,
+    #[prop(into)] press: Callback<()>,
+    #[prop(optional)] children: Option<Children>,
+) -> impl IntoView {
+    view! {
+        <header class="map-head">
+            <h2>{name}</h2>
+            {children.map(|children| children())}
+            <IconButton sign="close" words=close press/>
+        </header>
+    }
+}
+
+/// The choices of a select, by value and words; `chosen` is the value of the one that it begins with.
+pub fn choices<V: Into<String>>(all: impl IntoIterator<Item = (V, &'static str)>, chosen: &str) -> AnyView {
+    let one = |(value, words): (V, &'static str)| {
+        let value: String = value.into();
+        let selected = value == chosen;
+        view! { <option value=value selected=selected>{words}</option> }
+    };
+    all.into_iter().map(one).collect_view().into_any()
 }

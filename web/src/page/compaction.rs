@@ -14,7 +14,7 @@ use self::asking::{Asking, Known, USUAL};
 use self::preview::Preview;
 use self::said::Progress;
 use self::summariser::Summarisers;
-use super::basics::drawn;
+use super::basics::{choices, drawn};
 use super::state::Page;
 use crate::epochs::STRATEGIES;
 
@@ -85,9 +85,7 @@ fn foretold(asking: Asking, known: &Known) -> Option<AnyView> {
 fn Ways(asking: Asking) -> impl IntoView {
     let busy = move || asking.busy.get();
     let about = move || STRATEGIES.get(asking.shown.get()).map(|(_, _, about)| *about).unwrap_or_default();
-    let choice = |(at, (_, words, _)): (usize, &(&str, &'static str, &str))| {
-        view! { <option value=at.to_string() selected=at == USUAL>{*words}</option> }
-    };
+    let strategies = STRATEGIES.iter().enumerate().map(|(at, (_, words, _))| (at.to_string(), *words));
     view! {
         <div class="ways" on:input=move |event| asking.chosen(&event)>
             <div class="field">
@@ -100,7 +98,7 @@ fn Ways(asking: Asking) -> impl IntoView {
                     disabled=busy
                     node_ref=asking.select
                 >
-                    {STRATEGIES.iter().enumerate().map(choice).collect_view()}
+                    {choices(strategies, &USUAL.to_string())}
                 </select>
             </div>
             <p class="faint" id="strategy-about" data-testid="strategy-about">{about}</p>

@@ -5,7 +5,7 @@ use leptos::prelude::*;
 use wasm_bindgen::JsCast;
 use web_sys::{HtmlDialogElement, MouseEvent};
 
-use super::basics::Sign;
+use super::basics::IconButton;
 use super::effects::soon;
 use super::panels::{Later, Panel};
 use super::state::{Dialog, Page};
@@ -48,7 +48,6 @@ fn Modal(page: Page, dialog: Dialog) -> impl IntoView {
             page.dialog.set(None);
         }
     };
-    let close = move |_| page.dialog.set(None);
     view! {
         <dialog
             node_ref=element
@@ -60,9 +59,7 @@ fn Modal(page: Page, dialog: Dialog) -> impl IntoView {
             <div class="dialog">
                 <header>
                     <h2 id="dialog-title">{title(&dialog)}</h2>
-                    <button type="button" class="icon" title="Close" aria-label="Close" on:click=close>
-                        <Sign name="close"/>
-                    </button>
+                    <IconButton sign="close" words="Close" press=move |()| page.dialog.set(None)/>
                 </header>
                 <div>
                     <Later page panel=Panel::Dialog(dialog)/>

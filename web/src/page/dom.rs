@@ -92,11 +92,6 @@ pub fn sign(name: &str) -> Element {
     made.child(svg("path").attr("d", super::signs::path(name)))
 }
 
-/// What an input holds at which something happened.
-pub fn entered(event: &web_sys::Event) -> String {
-    event.target().map(|target| target.unchecked_into::<web_sys::HtmlInputElement>().value()).unwrap_or_default()
-}
-
 /// Gives the first element that fits `selector` the focus.
 pub fn focus(selector: &str) {
     if let Some(element) = find(selector) {

@@ -14,8 +14,8 @@ fn follow_boxed(mut act: Box<dyn FnMut()>) {
     on_cleanup(move || drop(effect));
 }
 
-/// Calls `act` in a moment, when what is being made now is in the document; not if the part of the page that asked for it is gone
-/// by then, since its signals and values are gone as well.
+/// Calls `act` in a moment, when what is being made now is in the document. If the part of the page that asked for it is gone by then,
+/// nothing is called: its signals and values are gone as well.
 pub fn soon(act: impl FnOnce() + 'static) {
     // What belongs to no part is always there.
     let part = Owner::current().map(|_| StoredValue::new(()));

@@ -306,8 +306,7 @@ impl Inspector {
     }
 
     fn fail(self, error: &ErrorReply) {
-        let words = crate::words::words(error);
-        self.say(&[&words.title, ". ", &words.advice].concat(), true);
+        self.say(&crate::words::words(error).line(), true);
         self.mark(None);
     }
 }

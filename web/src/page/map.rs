@@ -7,7 +7,7 @@ use leptos::prelude::*;
 
 use self::chart::Chart;
 use self::plan::Plan;
-use super::basics::Sign;
+use super::basics::SideHead;
 use super::side::Side;
 use super::state::Page;
 use crate::format;
@@ -25,19 +25,7 @@ pub fn MapPane(page: Page) -> impl IntoView {
     };
     view! {
         <aside class="pane map" aria-label="Map of the branches" data-testid="map">
-            <header class="map-head">
-                <h2>"Map"</h2>
-                <span class="tally">{tally}</span>
-                <button
-                    type="button"
-                    class="icon"
-                    title="Close the map"
-                    aria-label="Close the map"
-                    on:click=move |_| page.turn(Side::Map)
-                >
-                    <Sign name="close"/>
-                </button>
-            </header>
+            <SideHead name="Map" close="Close the map" press=move |()| page.turn(Side::Map)><span class="tally">{tally}</span></SideHead>
             <div class="map-scroller" node_ref=plan.scroller on:scroll=move |_| plan.measure()>
                 <Show when=move || plan.failed.get()>
                     <p class="no-match">"The map could not be read."</p>

@@ -138,7 +138,7 @@ pub fn MemoryPanel(page: Page, at: Option<String>) -> impl IntoView {
             <Remember panel/>
             <div class="chips">{only_here}</div>
             {move || panel.undo.get().map(|(said, back)| view! { <Undo panel said back/> })}
-            {move || note()}
+            {note}
             <Section panel title="Facts" episodes=false/>
             <Section panel title="Episodes" episodes=true/>
         </div>

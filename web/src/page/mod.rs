@@ -47,7 +47,7 @@ use wasm_bindgen::JsCast;
 use web_sys::{KeyboardEvent, MouseEvent};
 
 use banner::Banner;
-use basics::Sign;
+use basics::IconButton;
 use dialogs::Dialogs;
 use dom::focus;
 use effects::{at_window, follow, soon};
@@ -130,7 +130,7 @@ fn App(page: Page) -> impl IntoView {
         event.prevent_default();
         page.nav.go(Route::default());
     };
-    let begin = move |_| {
+    let begin = move |()| {
         page.nav.go(Route { fresh: true, ..Route::default() });
         soon(|| focus("[data-testid=compose]"));
     };
@@ -153,16 +153,7 @@ fn App(page: Page) -> impl IntoView {
                         </a>
                     </h1>
                     <div class="brand-acts">
-                        <button
-                            type="button"
-                            class="icon"
-                            title="New conversation"
-                            aria-label="New conversation"
-                            data-testid="new"
-                            on:click=begin
-                        >
-                            <Sign name="plus"/>
-                        </button>
+                        <IconButton sign="plus" words="New conversation" testid="new" press=begin/>
                         <div class="pick"><PickButtons page/></div>
                     </div>
                 </header>

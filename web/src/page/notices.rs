@@ -2,7 +2,7 @@
 
 use leptos::prelude::*;
 
-use super::basics::{Sign, drawn};
+use super::basics::{IconButton, drawn};
 use super::state::{Notice, Page};
 
 /// All that are shown.
@@ -30,7 +30,7 @@ fn One(page: Page, notice: Notice) -> impl IntoView {
         };
         view! { <button type="button" data-testid="notice-act" on:click=run>{act.label}</button> }
     });
-    let close = move |_| page.notices.close(number);
+    let close = move |()| page.notices.close(number);
     view! {
         <div class="notice" class:bad=bad>
             <div>
@@ -38,9 +38,7 @@ fn One(page: Page, notice: Notice) -> impl IntoView {
                 {text}
                 {act}
             </div>
-            <button type="button" class="icon" title="Close" aria-label="Close" on:click=close>
-                <Sign name="close"/>
-            </button>
+            <IconButton sign="close" words="Close" press=close/>
         </div>
     }
 }

@@ -1,5 +1,5 @@
 //! What most visits do without: the bodies of dialogs, what stands beside the thread, and what an import did. It lies in a part of the
-//! module, which is loaded when the first of it is shown; until then, and where that fails, there are words in its place.
+//! module, which is loaded when the first of it is shown. Until then there are words in its place, and also where it cannot be loaded.
 
 use std::cell::Cell;
 use std::sync::Arc;
@@ -106,8 +106,7 @@ pub fn Later(page: Page, panel: Panel) -> impl IntoView {
         State::Missing => {
             let (code, message) = ("part-missing".to_owned(), String::new());
             let words = words(&ErrorReply { code, message, details: serde_json::Value::Null });
-            let text = [&words.title, ". ", &words.advice].concat();
-            instead(&panel, view! { <p role="alert" data-testid="panel-missing">{text}</p> }.into_any())
+            instead(&panel, view! { <p role="alert" data-testid="panel-missing">{words.line()}</p> }.into_any())
         }
     }
 }

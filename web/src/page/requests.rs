@@ -7,7 +7,7 @@ use threadkeep_core::MessageId;
 use wasm_bindgen::JsCast;
 use web_sys::HtmlElement;
 
-use super::basics::{Sign, Time, drawn};
+use super::basics::{SideHead, Sign, Time, drawn};
 use super::dom;
 use super::effects::soon;
 use super::side::Side;
@@ -138,18 +138,7 @@ pub fn Requests(page: Page) -> impl IntoView {
     });
     view! {
         <aside class="pane map requests" aria-label="Requests" data-testid="requests">
-            <header class="map-head">
-                <h2>"Requests"</h2>
-                <button
-                    type="button"
-                    class="icon"
-                    title="Close the requests"
-                    aria-label="Close the requests"
-                    on:click=move |_| page.turn(Side::Requests)
-                >
-                    <Sign name="close"/>
-                </button>
-            </header>
+            <SideHead name="Requests" close="Close the requests" press=move |()| page.turn(Side::Requests)/>
             <div class="requests-body">
                 <p class="requests-total" role="status" data-testid="requests-total">{move || pane.summary()}</p>
                 <ol class="requests-list" data-testid="requests-list">
@@ -225,10 +214,7 @@ fn Body(pane: Pane, id: String, before: Option<String>) -> impl IntoView {
         let answer = match engine.ask(Ask::Journal(Journal::Sent { id, before })).await {
             Ok(Reply::Sent(found)) => Ok(*found),
             Ok(_) => return,
-            Err(error) => {
-                let words = words::words(&error);
-                Err(format!("{}. {}", words.title, words.advice))
-            }
+            Err(error) => Err(words::words(&error).line()),
         };
         sent.try_set(Some(answer));
     });

@@ -9,7 +9,6 @@ use leptos::task::spawn_local;
 use threadkeep_core::TranscriptId;
 
 use super::basics::{Sign, Time, drawn};
-use super::dom;
 use super::effects::follow;
 use super::state::{Dialog, Line, Page};
 use crate::route::Route;
@@ -290,7 +289,7 @@ fn Source(search: Search, sources: Vec<String>) -> impl IntoView {
     view! {
         <label class="sort">
             <span class="for-readers">"Only from"</span>
-            <select data-testid="only-source" on:change=move |event| search.source.set(dom::entered(&event))>
+            <select data-testid="only-source" on:change=move |event| search.source.set(event_target_value(&event))>
                 <option value="">"Any source"</option>
                 {sources.into_iter().map(option).collect_view()}
             </select>

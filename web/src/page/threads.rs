@@ -5,7 +5,7 @@ use leptos::html;
 use leptos::prelude::*;
 use web_sys::{KeyboardEvent, MouseEvent};
 
-use super::basics::{Sign, Time, drawn};
+use super::basics::{Sign, Time, choices, drawn};
 use super::dom;
 use super::effects::{follow, soon};
 use super::search::{Hits, Search, Searching};
@@ -185,7 +185,7 @@ impl List {
         })
     }
 
-    /// How many threads there are, in words; tracks.
+    /// Says how many threads there are; tracks.
     fn tally(self) -> String {
         match (self.page.threads.all.with(|all| all.as_ref().map(|all| all.len())), self.count()) {
             (None, _) => String::new(),
@@ -261,8 +261,8 @@ pub fn Pane(page: Page) -> impl IntoView {
 #[component]
 fn Filters(list: List) -> impl IntoView {
     let threads = list.page.threads;
-    let sort = threads.sort.get_untracked();
-    let option = |one: Sort| view! { <option value=one.key() selected=one == sort>{one.label()}</option> };
+    let orders = Sort::ALL.into_iter().map(|one| (one.key(), one.label()));
+    let chosen = threads.sort.get_untracked().key();
     view! {
         <div class="filters">
             <label class="filter">
@@ -276,7 +276,7 @@ fn Filters(list: List) -> impl IntoView {
                     spellcheck="false"
                     aria-controls="thread-list"
                     node_ref=list.field
-                    on:input=move |event| list.filter(dom::entered(&event))
+                    on:input=move |event| list.filter(event_target_value(&event))
                     on:keydown=move |event| list.key(&event)
                 />
             </label>
@@ -284,8 +284,8 @@ fn Filters(list: List) -> impl IntoView {
                 <span class="tally" role="status" data-testid="tally">{move || list.tally()}</span>
                 <label class="sort">
                     <span class="for-readers">"Order"</span>
-                    <select data-testid="sort" on:change=move |event| threads.order(Sort::of(&dom::entered(&event)))>
-                        {Sort::ALL.into_iter().map(option).collect_view()}
+                    <select data-testid="sort" on:change=move |event| threads.order(Sort::of(&event_target_value(&event)))>
+                        {choices(orders, chosen)}
                     </select>
                     <Sign name="down"/>
                 </label>

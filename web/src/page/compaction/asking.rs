@@ -120,10 +120,7 @@ impl Asking {
             let answer = match self.page.engine.ask(ask).await {
                 Ok(Reply::Compacted(done)) => Known::Preview(done),
                 Ok(_) => return,
-                Err(error) => {
-                    let words = words::words(&error);
-                    Known::Failed(format!("{}. {}", words.title, words.advice))
-                }
+                Err(error) => Known::Failed(words::words(&error).line()),
             };
             // Who has closed the dialog meanwhile, or asked again, needs no answer.
             if self.asked.try_get_value() != Some(number) {

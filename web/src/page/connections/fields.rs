@@ -5,20 +5,18 @@ use threadkeep_provider::Provider;
 
 use super::form::{Form, checked};
 use crate::connections::{Connection, Tools};
+use crate::page::basics::choices;
 use crate::page::keys::KeyState;
 
 /// Which wire form a server of the reader's own speaks.
 #[component]
 pub(super) fn WireField(form: Form, wire: String) -> impl IntoView {
-    let option = |one: Provider| {
-        let name = one.name();
-        view! { <option value=name selected=name == wire>{wire_name(one)}</option> }
-    };
+    let wires = Provider::ALL.map(|one| (one.name(), wire_name(one)));
     view! {
         <label class="field-line">
             <span>"Speaks"</span>
             <select data-testid="connection-provider" node_ref=form.fields.provider>
-                {Provider::ALL.map(option).collect_view()}
+                {choices(wires, &wire)}
             </select>
         </label>
     }
@@ -128,9 +126,8 @@ pub(super) fn ModelField(form: Form, model: String) -> impl IntoView {
 #[component]
 pub(super) fn MoreFields(form: Form, one: Connection) -> impl IntoView {
     let number = |count: Option<u32>| count.map(|count| count.to_string()).unwrap_or_default();
-    let option = |(tools, name, words): (Tools, &'static str, &'static str)| {
-        view! { <option value=name selected=tools == one.tools>{words}</option> }
-    };
+    let tools = Tools::ALL.map(|(_, name, words)| (name, words));
+    let chosen = Tools::ALL.iter().find(|(tools, ..)| *tools == one.tools).map_or("", |(_, name, _)| *name);
     let limit = |name: &'static str, id: &'static str, count: Option<u32>, field| {
         view! {
             <label class="field-line">
@@ -151,7 +148,7 @@ pub(super) fn MoreFields(form: Form, one: Connection) -> impl IntoView {
             <label class="field-line">
                 <span>"Tools"</span>
                 <select data-testid="connection-tools" node_ref=form.fields.tools>
-                    {Tools::ALL.map(option).collect_view()}
+                    {choices(tools, chosen)}
                 </select>
             </label>
             {limit("Context, tokens", "connection-context", one.max_context_tokens, form.fields.context)}

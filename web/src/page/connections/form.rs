@@ -6,16 +6,17 @@ use leptos::prelude::*;
 use leptos::task::spawn_local;
 use threadkeep_provider::{Listed, Preset};
 
-use super::panel::{Panel, Test, View, in_words, tested};
+use super::panel::{Panel, Test, View, tested};
 use crate::connections::{Connection, Tools};
 use crate::page::keys::KeyState;
 use crate::wire::{Ask, Reply, Secret, Talk};
+use crate::words;
 
 /// The shortest passphrase that is taken, in characters.
 const SHORTEST: usize = 8;
 
 /// What a field holds.
-fn value(field: NodeRef<html::Input>) -> String {
+pub(super) fn value(field: NodeRef<html::Input>) -> String {
     field.get_untracked().map(|field| field.value()).unwrap_or_default()
 }
 
@@ -164,7 +165,7 @@ impl Form {
                     words
                 }
                 Ok(_) => String::new(),
-                Err(error) => in_words(&error),
+                Err(error) => words::words(&error).line(),
             };
             self.said.try_set(words);
         });

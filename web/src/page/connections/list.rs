@@ -6,10 +6,11 @@ use leptos::task::spawn_local;
 use threadkeep_provider::{PRESETS, Preset};
 use web_sys::KeyboardEvent;
 
+use super::form::value;
 use super::outcome::Outcome;
 use super::panel::{Panel, View};
 use crate::connections::{CHROME, Connection, DEMO};
-use crate::page::basics::{Sign, drawn};
+use crate::page::basics::{IconButton, Sign, drawn};
 use crate::page::browser;
 use crate::page::keys::KeyState;
 
@@ -157,16 +158,7 @@ fn Acts(panel: Panel, one: Connection) -> impl IntoView {
     let (id, edited) = (one.id.clone(), one.clone());
     let edit = (!one.is_inside()).then(|| {
         view! {
-            <button
-                type="button"
-                class="icon"
-                title="Edit"
-                aria-label="Edit"
-                data-testid="connection-edit"
-                on:click=move |_| panel.view.set(View::Edit(edited.clone()))
-            >
-                <Sign name="edit"/>
-            </button>
+            <IconButton sign="edit" words="Edit" testid="connection-edit" press=move |()| panel.view.set(View::Edit(edited.clone()))/>
         }
     });
     view! {
@@ -174,16 +166,7 @@ fn Acts(panel: Panel, one: Connection) -> impl IntoView {
             "Test"
         </button>
         {edit}
-        <button
-            type="button"
-            class="icon"
-            title="Remove…"
-            aria-label="Remove…"
-            data-testid="connection-remove"
-            on:click=move |_| panel.removing.set(id.clone())
-        >
-            <Sign name="trash"/>
-        </button>
+        <IconButton sign="trash" words="Remove…" testid="connection-remove" press=move |()| panel.removing.set(id.clone())/>
     }
 }
 
@@ -193,7 +176,7 @@ fn Unlock(panel: Panel) -> impl IntoView {
     let field = NodeRef::<html::Input>::new();
     let said = RwSignal::new(String::new());
     let unlock = move || {
-        let passphrase = field.get_untracked().map(|field| field.value()).unwrap_or_default();
+        let passphrase = value(field);
         if passphrase.is_empty() {
             return;
         }

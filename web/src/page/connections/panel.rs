@@ -65,17 +65,11 @@ impl Panel {
     }
 }
 
-/// An error as a sentence with advice.
-pub(super) fn in_words(error: &threadkeep::protocol::ErrorReply) -> String {
-    let words = words::words(error);
-    [words.title.as_str(), ". ", &words.advice].concat()
-}
-
 /// Has a connection tested.
 pub(super) async fn tested(page: Page, secret: Secret) -> Tested {
     match page.engine.ask(Ask::Talk(Box::new(Talk::Test(secret)))).await {
         Ok(Reply::Tested(tested)) => tested,
         Ok(_) => Tested::default(),
-        Err(error) => Tested { ok: false, words: in_words(&error) },
+        Err(error) => Tested { ok: false, words: words::words(&error).line() },
     }
 }

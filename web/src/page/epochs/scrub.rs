@@ -31,7 +31,7 @@ pub(super) enum Shown {
 #[derive(Clone, Copy)]
 pub(super) struct Scrub {
     pub(super) page: Page,
-    /// What is asked about, and what the inspector is set to, in words.
+    /// What is asked about, and words for what the inspector is set to.
     pub(super) question: StoredValue<(Question, String)>,
     pub(super) epochs: RwSignal<Option<Arc<Vec<Epoch>>>>,
     pub(super) at: RwSignal<usize>,

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use leptos::prelude::*;
 use threadkeep::protocol::{ErrorReply, ImportReport, Skipped};
 
-use crate::page::basics::{Sign, drawn};
+use crate::page::basics::{IconButton, drawn};
 use crate::page::state::{Dialog, Page};
 use crate::page::storage::{self, AskOnce};
 use crate::route::Route;
@@ -26,22 +26,13 @@ pub fn Failure(page: Page, error: ErrorReply) -> impl IntoView {
 
 #[component]
 fn Close(page: Page) -> impl IntoView {
-    let close = move |_| {
+    let close = move |()| {
         storage::asked();
         page.imports.report.set(None);
         page.imports.failure.set(None);
     };
     view! {
-        <button
-            type="button"
-            class="icon"
-            title="Close"
-            aria-label="Close"
-            data-testid="close-report"
-            on:click=close
-        >
-            <Sign name="close"/>
-        </button>
+        <IconButton sign="close" words="Close" testid="close-report" press=close/>
     }
 }
 

@@ -6,6 +6,7 @@ use web_sys::{Event, HtmlInputElement};
 
 use super::Inspector;
 use crate::inspect::{Control, Instructions, MODES, SETTINGS, Setting, Settings, position, read_limit, tokens};
+use crate::page::basics::choices;
 use crate::page::dom;
 
 /// A number as a field holds it; nothing for no limit.
@@ -30,7 +31,7 @@ fn control(Setting { name, label, control }: &'static Setting, value: Option<u64
         Control::Choice(list, _) => view! {
             <div class="field">
                 <label for=*name>{*label}</label>
-                <select id=*name name=*name data-testid=*name>{choices(list, value.unwrap_or_default())}</select>
+                <select id=*name name=*name data-testid=*name>{listed(list, value.unwrap_or_default())}</select>
             </div>
         }
         .into_any(),
@@ -70,11 +71,10 @@ pub(super) fn Limit(
     }
 }
 
-fn choices(list: &[(&'static str, &'static str)], chosen: u64) -> impl IntoView {
-    let one = |(at, (_, words)): (usize, &(&'static str, &'static str))| {
-        view! { <option value=at.to_string() selected=at as u64 == chosen>{*words}</option> }
-    };
-    list.iter().enumerate().map(one).collect_view()
+/// The choices of a list, each by its place in it.
+fn listed(list: &[(&'static str, &'static str)], chosen: u64) -> AnyView {
+    let one = |(at, (_, words)): (usize, &(&'static str, &'static str))| (at.to_string(), *words);
+    choices(list.iter().enumerate().map(one), &chosen.to_string())
 }
 
 /// The system prompt, the mode and the persona. They are read when they are opened, and can be written in from then on.
@@ -101,7 +101,7 @@ pub(super) fn InstructionFields(inspector: Inspector) -> impl IntoView {
             </div>
             <div class="field">
                 <label for="mode">"Mode"</label>
-                <select id="mode" data-testid="mode" disabled>{choices(&MODES, 0)}</select>
+                <select id="mode" data-testid="mode" disabled>{listed(&MODES, 0)}</select>
             </div>
             <div class="field wide">
                 <label for="persona">"Persona, in the modes Agent and Run"</label>

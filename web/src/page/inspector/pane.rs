@@ -10,7 +10,7 @@ use super::Inspector;
 use super::controls::{Controls, InstructionFields};
 use super::gauge::{Gauge, Kinds, Legend, Policies};
 use crate::format::plural;
-use crate::page::basics::Sign;
+use crate::page::basics::{SideHead, Sign};
 use crate::page::composer;
 use crate::page::dom;
 use crate::page::effects::{follow, soon};
@@ -26,18 +26,7 @@ pub fn Pane(page: Page) -> impl IntoView {
     let settings = inspector.with(|inner| inner.settings);
     view! {
         <aside class="pane map inspector" aria-label="Context" data-testid="inspector" aria-busy="true">
-            <header class="map-head">
-                <h2>"Context"</h2>
-                <button
-                    type="button"
-                    class="icon"
-                    title="Close the context inspector"
-                    aria-label="Close the context inspector"
-                    on:click=move |_| page.turn(Side::Context)
-                >
-                    <Sign name="close"/>
-                </button>
-            </header>
+            <SideHead name="Context" close="Close the context inspector" press=move |()| page.turn(Side::Context)/>
             <div class="inspector-body" on:input=move |event| inspector.entered(&event)>
                 <p class="note" role="status" data-testid="note" hidden></p>
                 <Gauge inspector/>

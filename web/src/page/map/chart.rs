@@ -89,14 +89,13 @@ impl Dot {
 impl Plan {
     /// The lines on the screen, those of the branch on the screen on top; tracks.
     fn edges(self) -> Vec<Edge> {
-        let (range, leaf, focus) = (self.range(), self.leaf(), self.focus());
+        let (range, path, focus) = (self.range(), self.path.get(), self.focus.get());
         self.drawn.with(|drawn| {
             let Some(drawn) = drawn else { return Vec::new() };
-            let path = drawn.path(leaf);
             let edge = |stretch: &Stretch| {
                 let parent = stretch.parent?;
                 let meets = drawn.map.stretches[parent].row < range.end && stretch.row >= range.start;
-                let here = path[stretch.row];
+                let here = path.get(stretch.row) == Some(&true);
                 let aside = drawn.aside(stretch, here, focus);
                 meets.then(|| Edge { here, aside, line: edge(&drawn.map, stretch, parent) })
             };
@@ -108,13 +107,12 @@ impl Plan {
 
     /// The dots on the screen; tracks.
     fn dots(self) -> Vec<Dot> {
-        let (range, leaf, active, focus) = (self.range(), self.leaf(), self.active.get(), self.focus());
+        let (range, path, active, focus) = (self.range(), self.path.get(), self.active.get(), self.focus.get());
         self.drawn.with(|drawn| {
             let Some(drawn) = drawn else { return Vec::new() };
-            let path = drawn.path(leaf);
             let dot = |at: usize| {
                 let stretch = drawn.map.stretches.get(at)?;
-                let here = path[at];
+                let here = path.get(at) == Some(&true);
                 Some(Dot {
                     here,
                     active: active == at,

@@ -7,7 +7,7 @@ use leptos::html;
 use leptos::prelude::*;
 use leptos::task::spawn_local;
 use threadkeep::protocol::TreeNode;
-use threadkeep_core::TranscriptId;
+use threadkeep_core::{MessageId, TranscriptId};
 use web_sys::KeyboardEvent;
 
 use crate::page::dom;
@@ -28,12 +28,7 @@ pub(super) struct Drawn {
 }
 
 impl Drawn {
-    /// For each stretch, whether it lies on the way from the root to a node; on the way to none, nothing does.
-    pub(super) fn path(&self, node: Option<usize>) -> Vec<bool> {
-        self.map.path(node.unwrap_or(usize::MAX))
-    }
-
-    /// Whether a stretch that is not `here`, on the branch on the screen, is set back: it follows the node in focus neither.
+    /// Whether a stretch is set back: it is neither `here`, on the branch on the screen, nor follows the node in focus.
     pub(super) fn aside(&self, stretch: &Stretch, here: bool, focus: Option<usize>) -> bool {
         !here && !focus.is_some_and(|focus| self.map.leads_to(focus, stretch.last))
     }
@@ -48,6 +43,12 @@ pub(super) struct Plan {
     /// The row that the keys are at.
     pub(super) active: RwSignal<usize>,
     pub(super) scroller: NodeRef<html::Div>,
+    /// The last node of the branch on the screen, as a place in the tree.
+    pub(super) leaf: Memo<Option<usize>>,
+    /// The node in focus. What leads to it and what follows it is its chain; all else is set back.
+    pub(super) focus: Memo<Option<usize>>,
+    /// For each stretch, whether it lies on the way from the root to the leaf.
+    pub(super) path: Memo<Arc<Vec<bool>>>,
     /// What is on the screen: from which pixel on, and how many.
     seen: RwSignal<(i32, i32)>,
     /// Counts what was asked for, so that a late answer does not replace a newer one.
@@ -57,9 +58,25 @@ pub(super) struct Plan {
 impl Plan {
     /// Begins to follow the address and the tree.
     pub(super) fn start(page: Page) -> Self {
+        let drawn = RwSignal::new(None::<Arc<Drawn>>);
+        let place = move |node: RwSignal<Option<MessageId>>| {
+            Memo::new(move |_| {
+                let node = node.get()?;
+                drawn.with(|drawn| drawn.as_ref()?.nodes.iter().position(|one| one.id == node))
+            })
+        };
+        let leaf = place(page.leaf);
+        let path = Memo::new(move |_| {
+            // On the way to none, nothing lies.
+            let leaf = leaf.get().unwrap_or(usize::MAX);
+            Arc::new(drawn.with(|drawn| drawn.as_ref().map(|drawn| drawn.map.path(leaf)).unwrap_or_default()))
+        });
         let plan = Self {
             page,
-            drawn: RwSignal::new(None),
+            drawn,
+            leaf,
+            focus: place(page.focused),
+            path,
             failed: RwSignal::new(false),
             active: RwSignal::new(0),
             scroller: NodeRef::new(),
@@ -130,18 +147,6 @@ impl Plan {
         window::fixed(self.count(), ROW as f64, scroll.into(), height.into(), 8)
     }
 
-    /// The last node of the branch on the screen, as a place in the tree; tracks.
-    pub(super) fn leaf(self) -> Option<usize> {
-        let leaf = self.page.leaf.get()?;
-        self.drawn.with(|drawn| drawn.as_ref()?.nodes.iter().position(|node| node.id == leaf))
-    }
-
-    /// The node in focus: what leads to it and what follows it is its chain; all else is set back. Tracks.
-    pub(super) fn focus(self) -> Option<usize> {
-        let focused = self.page.focused.get()?;
-        self.drawn.with(|drawn| drawn.as_ref()?.nodes.iter().position(|node| node.id == focused))
-    }
-
     /// Opens a row's branch at it.
     pub(super) fn open(self, row: usize) {
         self.active.set(row);
@@ -150,7 +155,7 @@ impl Plan {
             let stretch = drawn.map.stretches.get(row)?;
             let at = drawn.nodes.get(stretch.named)?.id.clone();
             // A stretch of the branch on the screen is shown in it; any other opens its newest end.
-            let leaf = match untrack(|| self.leaf()).filter(|leaf| drawn.map.leads_to(stretch.first, *leaf)) {
+            let leaf = match self.leaf.get_untracked().filter(|leaf| drawn.map.leads_to(stretch.first, *leaf)) {
                 Some(leaf) => leaf,
                 None => drawn.map.leaf(row)?,
             };

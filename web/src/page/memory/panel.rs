@@ -16,7 +16,7 @@ pub(super) struct Panel {
     pub(super) failed: RwSignal<Option<String>>,
     /// The record that is being edited.
     pub(super) editing: RwSignal<Option<String>>,
-    /// What was done last, in words, and what takes it back.
+    /// Words for what was done last, and what takes it back.
     pub(super) undo: RwSignal<Option<(String, Recall)>>,
     /// Whether only what came from the open thread is shown.
     pub(super) here: RwSignal<bool>,

@@ -4,7 +4,7 @@ use leptos::prelude::*;
 use threadkeep_core::MessageId;
 
 use super::panel::Panel;
-use crate::page::basics::{Sign, Time, drawn};
+use crate::page::basics::{IconButton, Sign, Time, drawn};
 use crate::route::Route;
 use crate::wire::{Memory, Recall};
 
@@ -88,25 +88,7 @@ fn Acts(panel: Panel, id: String, pinned: bool) -> impl IntoView {
         >
             <Sign name="pin"/>
         </button>
-        <button
-            type="button"
-            class="icon"
-            title="Edit"
-            aria-label="Edit"
-            data-testid="memory-edit"
-            on:click=move |_| panel.editing.set(Some(id.get_value()))
-        >
-            <Sign name="edit"/>
-        </button>
-        <button
-            type="button"
-            class="icon"
-            title="Delete"
-            aria-label="Delete"
-            data-testid="memory-delete"
-            on:click=move |_| panel.forget(id.get_value())
-        >
-            <Sign name="trash"/>
-        </button>
+        <IconButton sign="edit" words="Edit" testid="memory-edit" press=move |()| panel.editing.set(Some(id.get_value()))/>
+        <IconButton sign="trash" words="Delete" testid="memory-delete" press=move |()| panel.forget(id.get_value())/>
     }
 }

@@ -6,7 +6,7 @@ use leptos::task::spawn_local;
 use web_sys::KeyboardEvent;
 
 use super::state::Thread;
-use crate::page::basics::{Sign, Time, drawn};
+use crate::page::basics::{IconButton, Sign, Time, drawn};
 use crate::page::bin;
 use crate::page::effects::{follow, soon};
 use crate::page::side::Side;
@@ -38,16 +38,7 @@ pub fn Head(thread: Thread) -> impl IntoView {
     view! {
         <p class="for-readers phone-heading" role="heading" prop:ariaLevel="1">"Threadkeep"</p>
         <header class="thread-head">
-            <button
-                type="button"
-                class="icon back"
-                title="All threads"
-                aria-label="All threads"
-                data-testid="back"
-                on:click=move |_| page.nav.go(Route::default())
-            >
-                <Sign name="back"/>
-            </button>
+            <IconButton class="icon back" sign="back" words="All threads" testid="back" press=move |()| page.nav.go(Route::default())/>
             <div class="thread-name">
                 <Name thread/>
                 <p class="thread-facts">
@@ -84,16 +75,7 @@ fn Name(thread: Thread) -> impl IntoView {
         } else {
             view! {
                 <h2 dir="auto" title=move || title(thread) data-testid="title">{move || drawn(&title(thread))}</h2>
-                <button
-                    type="button"
-                    class="icon"
-                    title="Rename"
-                    aria-label="Rename"
-                    data-testid="rename"
-                    on:click=move |_| editing.set(true)
-                >
-                    <Sign name="edit"/>
-                </button>
+                <IconButton sign="edit" words="Rename" testid="rename" press=move |()| editing.set(true)/>
             }
             .into_any()
         }
