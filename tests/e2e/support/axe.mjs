@@ -9,9 +9,13 @@ const source = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe
 export function rules(page) {
   const found = [];
   return {
-    /** Looks at the whole page, or at what fits `selector`. */
+    /** Looks at the whole page, or at what fits `selector`, once whatever fades in is there in full. */
     async look(where, selector) {
       await page.evaluate(source);
+      await page.evaluate(async () => {
+        const ending = document.getAnimations().filter((it) => it.effect.getComputedTiming().endTime !== Number.POSITIVE_INFINITY);
+        await Promise.allSettled(ending.map((it) => it.finished));
+      });
       const { violations } = await page.evaluate(
         (selector) => window.axe.run(selector === undefined ? document : document.querySelector(selector), { resultTypes: ["violations"] }),
         selector,
