@@ -168,6 +168,44 @@ test("a conversation is read branch by branch, by click and by key, and its plac
     await tab.get("message").first().waitFor({ state: "detached" });
   }));
 
+/** A session of Claude Code: two calls, of which one fails, and one that nobody answered. */
+function session() {
+  const at = (seconds) => new Date(Date.UTC(2026, 1, 2, 10, 0, seconds)).toISOString();
+  const line = (uuid, parentUuid, seconds, role, content) => ({
+    ...{ uuid, parentUuid, timestamp: at(seconds), type: role, sessionId: "one-card", cwd: "/srv", version: "2.1.0", isSidechain: false },
+    message: { role, content, ...(role === "assistant" ? { id: uuid, model: "claude-opus-4-6" } : {}) },
+  });
+  const call = (id, command) => ({ type: "tool_use", id, name: "Bash", input: { command } });
+  const result = (id, content, failed) => ({ type: "tool_result", tool_use_id: id, content, is_error: failed });
+  return [
+    line("u1", null, 0, "user", "Is the tree clean?"),
+    line("a1", "u1", 10, "assistant", [{ type: "text", text: "I look." }, call("t1", "git status"), call("t2", "cargo test")]),
+    line("r1", "a1", 11, "user", [result("t1", "nothing to commit", false)]),
+    line("r2", "r1", 22, "user", [result("t2", "3 tests failed", true)]),
+    line("a2", "r2", 30, "assistant", [call("t3", "ls")]),
+  ]
+    .map((entry) => JSON.stringify(entry))
+    .join("\n");
+}
+
+test("a call of a tool and its result are one card, which says how it went and how long it took", () =>
+  site.visit(async (tab) => {
+    await tab.pick({ name: "session.jsonl", data: session(), type: "application/jsonl" });
+    await tab.closeReport();
+    await tab.openThread("Is the tree clean?");
+    const cards = tab.page.locator("details.card");
+    await cards.nth(2).waitFor();
+    const lines = (await cards.locator("summary").allInnerTexts()).map((line) => line.replace(/\s+/g, " ").trim());
+    assert.deepEqual(lines, ["Bash git status 1.0 s 17 B", "Bash cargo test failed 14 B", "Bash ls no result 21 B"]);
+    assert.equal(await tab.page.getByText("This message is empty.").count(), 0);
+    await cards.nth(1).locator("summary").click();
+    await cards.nth(1).locator("pre").nth(1).waitFor();
+    const inside = await cards.nth(1).locator("pre").allInnerTexts();
+    assert.equal(inside.length, 2);
+    assert.match(inside[0], /"command": "cargo test"/);
+    assert.match(inside[1], /3 tests failed/);
+  }));
+
 test("tool calls and their results are collapsed, hidden nodes tucked away", () =>
   site.visit(async (tab) => {
     await tab.pick(EXPORT);
@@ -176,13 +214,12 @@ test("tool calls and their results are collapsed, hidden nodes tucked away", () 
     const code = tab.page.getByText("print(sum(n * n", { exact: false });
     const cards = tab.page.locator("details");
     await tab.message("The sum is 385.").waitFor();
-    assert.ok((await cards.count()) >= 2, "a card for the call, one for the result");
+    assert.equal(await cards.count(), 1, "one card for the call and its result");
     for (const card of await cards.all()) assert.equal(await card.getAttribute("open"), null, "closed at first");
     await cards.first().locator("summary").click();
     await cards.first().locator("pre").filter({ hasText: "print(sum(n * n" }).waitFor();
     assert.ok((await code.count()) > 0);
-    await cards.nth(1).locator("summary").click();
-    await cards.nth(1).locator("pre").filter({ hasText: "385" }).waitFor();
+    await cards.first().locator("pre").filter({ hasText: "385" }).waitFor();
     const before = await tab.get("message").count();
     await tab.get("hidden").click();
     await tab.page.locator("[data-testid=message][data-role=system]").waitFor();

@@ -422,7 +422,8 @@ test("tools are shown at work, and their calls and results stay, folded", () =>
       assert.deepEqual(names, ["searchMemory", "readToolResult", "remember"]);
       const message = tab.message("Noted.");
       const cards = await message.locator("details.card summary").allInnerTexts();
-      assert.ok(cards.some((card) => /Tool call\s*remember/.test(card)) && cards.some((card) => /Tool result\s*remember/.test(card)), cards.join(" | "));
+      assert.equal(cards.length, 1, cards.join(" | "));
+      assert.match(cards[0], /^remember\s*The harbour freezes in January\./);
       await tab.get("memory").click();
       await tab.get("fact").filter({ hasText: "The harbour freezes in January." }).waitFor();
     },

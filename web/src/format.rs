@@ -57,6 +57,15 @@ pub fn dollars(micros: u64) -> String {
     }
 }
 
+/// How long something took.
+pub fn took(milliseconds: u64) -> String {
+    match milliseconds {
+        0..1_000 => format!("{milliseconds} ms"),
+        1_000..60_000 => format!("{:.1} s", milliseconds as f64 / 1000.0),
+        _ => format!("{} min", milliseconds / 60_000),
+    }
+}
+
 /// How long ago `then` was, seen from `now` (both in milliseconds since 1970): `just now`, `5 min ago`, `yesterday`,
 /// `3 months ago`. A time to come is `just now`.
 pub fn ago(then: i64, now: i64) -> String {

@@ -124,16 +124,25 @@ pub fn blocks(items: &[Item], rows: &[Row], letters: f64) -> Vec<Block> {
     blocks
 }
 
-/// The rows that a block's items need.
-pub fn rows_of(items: &[Item], block: &Block) -> Option<Range<usize>> {
-    let mut found: Option<Range<usize>> = None;
-    for item in items.get(block.items.clone())? {
-        if let Item::Row { row, .. } = item {
-            let range = found.get_or_insert(*row..*row + 1);
-            range.end = range.end.max(row + 1);
-        }
-    }
-    found
+/// The rows in which calls of tools meet their results: from the one that calls over all results that follow it. `row` is among them.
+pub fn near(rows: &[Row], row: usize) -> Range<usize> {
+    // What is farther away is shown apart.
+    const MOST: usize = 64;
+    let is_result = |at: &usize| matches!(rows[*at].role.as_str(), "tool" | "function");
+    let (low, high) = (row.saturating_sub(MOST), rows.len().min(row + 1 + MOST));
+    let start = if is_result(&row) { (low..row).rfind(|at| !is_result(at)).unwrap_or(low) } else { row };
+    start..(row + 1..high).find(|at| !is_result(at)).unwrap_or(high)
+}
+
+/// The rows that a block's items need: their own, and those near them.
+pub fn rows_of(items: &[Item], block: &Block, rows: &[Row]) -> Option<Range<usize>> {
+    let mut own = (items.get(block.items.clone())?.iter()).filter_map(|item| match item {
+        Item::Row { row, .. } => Some(*row),
+        Item::Hidden { .. } => None,
+    });
+    let first = own.next()?;
+    let last = own.next_back().unwrap_or(first);
+    Some(near(rows, first).start..near(rows, last).end)
 }
 
 /// The item that shows a row, or the line that it is hidden behind.
@@ -207,6 +216,18 @@ mod tests {
     }
 
     #[test]
+    fn calls_and_results_are_near_each_other() {
+        let mut rows = rows("......");
+        for result in [2, 3, 5] {
+            rows[result].role = "tool".into();
+        }
+        let near: Vec<_> = (0..6).map(|row| near(&rows, row)).collect();
+        assert_eq!(near, [0..1, 1..4, 1..4, 1..4, 4..6, 4..6]);
+        let long: Vec<Row> = std::iter::repeat_n(rows[2].clone(), 1000).collect();
+        assert_eq!(super::near(&long, 500), 436..565);
+    }
+
+    #[test]
     fn blocks_cover_every_item_once() {
         let rows = rows(&"h..f.".repeat(500));
         let items = items(&rows, &[]);
@@ -218,7 +239,7 @@ mod tests {
             next = block.items.end;
         }
         assert_eq!(next, items.len());
-        assert_eq!(rows_of(&items, &blocks[0]).unwrap().start, 1);
+        assert_eq!(rows_of(&items, &blocks[0], &rows).unwrap().start, 1);
         assert_eq!(item_of(&items, 0), Some(0));
         assert_eq!(item_of(&items, 1), Some(1));
         assert_eq!(item_of(&items, 99_999), None);

@@ -12,6 +12,7 @@ pub mod epochs;
 pub mod format;
 pub mod inspect;
 pub mod items;
+pub mod joined;
 pub mod list;
 pub mod markdown;
 pub mod pieces;

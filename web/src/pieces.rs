@@ -6,6 +6,7 @@ use std::borrow::Cow;
 use serde_json::Value;
 use threadkeep_core::{Content, Kind, Message, Part, Role, depth};
 
+use crate::joined::{Answered, Joined};
 use crate::markdown::{safe_link, safe_picture};
 use crate::{calls, format};
 
@@ -71,12 +72,19 @@ impl CardKind {
         }
     }
 
+    /// How it went with a tool, where that is to be said.
+    pub fn state(self) -> Option<&'static str> {
+        match self {
+            Self::Call => Some("no result"),
+            Self::Failure => Some("failed"),
+            _ => None,
+        }
+    }
+
     /// Its name for people.
     pub fn label(self) -> &'static str {
         match self {
-            Self::Call => "Tool call",
-            Self::Result => "Tool result",
-            Self::Failure => "Tool failed",
+            Self::Call | Self::Result | Self::Failure => "Tool",
             Self::Reasoning => "Reasoning",
             Self::Instructions => "Instructions",
             Self::Summary => "Summary of earlier messages",
@@ -92,8 +100,12 @@ pub struct Card {
     pub kind: CardKind,
     /// The tool's name, or nothing.
     pub name: String,
-    /// The beginning of what is in it, on one line.
+    /// What it is about, on one line: what a tool was called with, else the beginning of what is in it.
     pub peek: String,
+    /// The arguments of the call that a result answers, and their language.
+    pub asked: Option<(String, &'static str)>,
+    /// How long the call took, in milliseconds.
+    pub took: Option<u64>,
     /// All of it.
     pub text: String,
     /// Whether the text is markdown; else it is shown as code in `language`.
@@ -103,12 +115,36 @@ pub struct Card {
 }
 
 impl Card {
+    /// What it is called: the tool's name, else its kind's.
+    pub fn title(&self) -> &str {
+        match self.kind {
+            CardKind::Call | CardKind::Result | CardKind::Failure if !self.name.is_empty() => &self.name,
+            kind => kind.label(),
+        }
+    }
+
     fn new(kind: CardKind, name: &str, text: String) -> Self {
         let markdown = matches!(kind, CardKind::Reasoning | CardKind::Summary);
         let telling = if kind == CardKind::Call { calls::line(&text) } else { None };
         let (text, language) = if markdown { (text, "") } else { pretty(text) };
         let peek = telling.unwrap_or_else(|| format::line(head(&text), 120));
-        Self { kind, name: name.to_owned(), peek, text, markdown, language }
+        Self { kind, name: name.to_owned(), peek, asked: None, took: None, text, markdown, language }
+    }
+
+    /// What a tool gave back, with the call that it answers.
+    fn result(kind: CardKind, message: &Message, text: String, answered: Option<Answered<'_>>) -> Self {
+        let mut card = Self::new(kind, message.name.as_deref().unwrap_or_default(), text);
+        let Some(Answered { call, took }) = answered else { return card };
+        let asked = Self::new(CardKind::Call, call.name(), call.arguments().to_owned());
+        if card.name.is_empty() {
+            card.name = asked.name;
+        }
+        if !matches!(asked.text.trim(), "" | "{}") {
+            card.peek = asked.peek;
+            card.asked = Some((asked.text, asked.language));
+        }
+        card.took = took;
+        card
     }
 }
 
@@ -125,8 +161,8 @@ pub fn role_label(role: &str) -> &str {
     }
 }
 
-/// What to show of a message. `before` are the messages of the same node before it, where a result finds its call's name.
-pub fn pieces(message: &Message, before: &[Message]) -> Vec<Piece> {
+/// What to show of a message. It is at the place `at` of the stretch that `joined` is of: a call that has its result there is shown with it.
+pub fn pieces(message: &Message, at: usize, joined: &Joined<'_>) -> Vec<Piece> {
     let mut pieces = Vec::new();
     if let Some(thought) = message.reasoning.as_deref().filter(|thought| !thought.trim().is_empty()) {
         pieces.push(Piece::Card(Card::new(CardKind::Reasoning, "", clean(thought))));
@@ -140,10 +176,10 @@ pub fn pieces(message: &Message, before: &[Message]) -> Vec<Piece> {
         }
         (_, Role::Tool) => {
             let kind = if message.is_error { CardKind::Failure } else { CardKind::Result };
-            pieces.push(Piece::Card(Card::new(kind, tool_name(message, before), text)));
+            pieces.push(Piece::Card(Card::result(kind, message, text, joined.call(at))));
         }
         (_, Role::Other(role)) if role == "function" => {
-            pieces.push(Piece::Card(Card::new(CardKind::Result, tool_name(message, before), text)));
+            pieces.push(Piece::Card(Card::result(CardKind::Result, message, text, joined.call(at))));
         }
         (_, Role::User) if !text.trim().is_empty() && !looks_like_markdown(&text) => pieces.push(Piece::Plain(text)),
         _ if !text.trim().is_empty() => pieces.push(Piece::Markdown(text)),
@@ -165,7 +201,7 @@ pub fn pieces(message: &Message, before: &[Message]) -> Vec<Piece> {
     for list in named.iter().filter_map(|place| extra(message, place)?.as_array()) {
         pieces.extend(list.iter().filter_map(Value::as_object).map(attachment));
     }
-    for call in &message.tool_calls {
+    for (_, call) in message.tool_calls.iter().enumerate().filter(|(place, _)| !joined.is_answered(at, *place)) {
         pieces.push(Piece::Card(Card::new(CardKind::Call, call.name(), call.arguments().to_owned())));
     }
     if let Kind::Error { code, reason } = &message.kind {
@@ -219,15 +255,6 @@ pub fn copy_text(messages: &[Message]) -> String {
         parts.join("\n\n")
     };
     messages.iter().map(one).filter(|text| !text.is_empty()).collect::<Vec<_>>().join("\n\n")
-}
-
-fn tool_name<'a>(message: &'a Message, before: &'a [Message]) -> &'a str {
-    if let Some(name) = message.name.as_deref() {
-        return name;
-    }
-    let id = message.tool_call_id.as_deref().unwrap_or_default();
-    let calls = before.iter().rev().flat_map(|message| &message.tool_calls);
-    calls.into_iter().find(|call| call.id() == id).map(|call| call.name()).unwrap_or_default()
 }
 
 fn attachment(part: &serde_json::Map<String, Value>) -> Piece {
@@ -320,10 +347,11 @@ pub fn clamp(text: &str, limit: usize) -> Option<&str> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::joined::Stretched;
     use serde_json::json;
 
     fn of(value: Value) -> Vec<Piece> {
-        pieces(&Message::from_json(value).unwrap(), &[])
+        pieces(&Message::from_json(value).unwrap(), 0, &Joined::default())
     }
 
     fn card(piece: &Piece) -> &Card {
@@ -354,12 +382,22 @@ mod tests {
     }
 
     #[test]
-    fn a_result_finds_the_name_of_its_call_in_its_node() {
-        let call = Message::from_json(json!({"role": "assistant", "tool_calls": [
-            {"id": "c1", "type": "function", "function": {"name": "look", "arguments": ""}}]}))
-        .unwrap();
-        let found = pieces(&Message::tool("c1", "x"), &[call]);
-        assert_eq!(card(&found[0]).name, "look");
+    fn a_call_and_its_result_are_one_card() {
+        let call = json!({"role": "assistant", "content": "Now:", "tool_calls": [
+            {"id": "c1", "type": "function", "function": {"name": "look", "arguments": "{\"path\":\"a.rs\"}"}},
+            {"id": "c2", "type": "function", "function": {"name": "wait", "arguments": "{}"}}]});
+        let result = json!({"role": "tool", "tool_call_id": "c1", "content": "fn a() {}", "duration": 1200});
+        let messages = [call, result].map(|message| Message::from_json(message).unwrap());
+        let stretch = messages.iter().map(|message| Stretched { message, node: 0, time: None });
+        let joined = Joined::of(stretch);
+        let called = pieces(&messages[0], 0, &joined);
+        assert_eq!(called.len(), 2, "the text, and the call without a result: {called:?}");
+        assert_eq!(card(&called[1]).name, "wait");
+        let found = pieces(&messages[1], 1, &joined);
+        let found = card(&found[0]);
+        assert_eq!((found.kind, found.name.as_str(), found.peek.as_str()), (CardKind::Result, "look", "a.rs"));
+        assert_eq!(found.asked.as_ref().unwrap().0, "{\n  \"path\": \"a.rs\"\n}");
+        assert_eq!((found.text.as_str(), found.took), ("fn a() {}", Some(1200)));
     }
 
     #[test]

@@ -2,6 +2,7 @@
 //! What its buttons do is [`super::canvas`]'s business; here they only carry their names.
 
 use std::borrow::Cow;
+use std::rc::Rc;
 
 use threadkeep::protocol::{Fork, Row};
 use threadkeep_core::{Kind, Message, MessageId, Role};
@@ -13,6 +14,7 @@ use super::{dom, prose};
 use crate::clusters;
 use crate::format;
 use crate::items::CLAMP;
+use crate::joined::{Joined, Stretched};
 use crate::pieces::{self, Card, CardKind, Piece};
 use crate::wire::Node;
 use crate::words::ending;
@@ -29,6 +31,44 @@ pub struct Opened {
     pub whole: Vec<Place>,
 }
 
+/// A node, and those near it, in which its calls and results meet.
+#[derive(Debug)]
+pub struct Stretch {
+    /// All of them, in the order of the branch.
+    pub nodes: Vec<Rc<Node>>,
+    /// The position of the node among them.
+    pub own: usize,
+}
+
+impl Stretch {
+    /// The node.
+    pub fn node(&self) -> &Rc<Node> {
+        &self.nodes[self.own]
+    }
+
+    /// What to show of a message of the node.
+    pub fn pieces(&self, message: usize) -> Vec<Piece> {
+        let first = self.first();
+        self.node()
+            .messages
+            .get(message)
+            .map(|said| pieces::pieces(said, first + message, &self.joined()))
+            .unwrap_or_default()
+    }
+
+    /// The place of the node's first message in the stretch.
+    fn first(&self) -> usize {
+        self.nodes[..self.own].iter().map(|node| node.messages.len()).sum()
+    }
+
+    fn joined(&self) -> Joined<'_> {
+        let nodes = self.nodes.iter().enumerate();
+        Joined::of(nodes.flat_map(|(at, node)| {
+            node.messages.iter().map(move |message| Stretched { message, node: at, time: node.created_at })
+        }))
+    }
+}
+
 /// Everything that an article is made of.
 #[derive(Debug)]
 pub struct Parts<'a> {
@@ -40,8 +80,8 @@ pub struct Parts<'a> {
     pub level: u32,
     /// The fork to show, with the row that it belongs to.
     pub fork: Option<(usize, &'a Fork)>,
-    /// The node.
-    pub node: &'a Node,
+    /// The node, and those near it.
+    pub stretch: &'a Stretch,
     /// What is open.
     pub opened: &'a Opened,
     /// Whether it is the last of the branch.
@@ -50,7 +90,8 @@ pub struct Parts<'a> {
 
 /// Builds the article.
 pub fn article(parts: &Parts<'_>) -> Element {
-    let Parts { at, row, node, .. } = *parts;
+    let Parts { at, row, stretch, .. } = *parts;
+    let (node, joined, first) = (stretch.node(), stretch.joined(), stretch.first());
     let role = if row.role.is_empty() { "none" } else { row.role.as_str() };
     let mut class = format!("message role-{} level-{}", known(role), parts.level.min(6));
     if parts.fork.is_some() {
@@ -58,6 +99,9 @@ pub fn article(parts: &Parts<'_>) -> Element {
     }
     if row.hidden {
         class.push_str(" hidden-node");
+    }
+    if parts.last {
+        class.push_str(" last");
     }
     let heading = format!("m{at}");
     let made = el("article")
@@ -92,7 +136,7 @@ pub fn article(parts: &Parts<'_>) -> Element {
                 &el("p").class(&format!("who also role-{}", known(speaker))).text(pieces::role_label(speaker)),
             );
         }
-        for (piece, found) in pieces::pieces(said, &node.messages[..message]).iter().enumerate() {
+        for (piece, found) in pieces::pieces(said, first + message, &joined).iter().enumerate() {
             let place = (row.id.clone(), message, piece);
             let _ =
                 body.append_child(&piece_element(found, &place, said.role.counts() && speaker == "user", parts.opened));
@@ -101,7 +145,9 @@ pub fn article(parts: &Parts<'_>) -> Element {
     if let Some(arrows) = answers.as_ref().filter(|_| asked == node.messages.len()) {
         let _ = body.append_child(arrows);
     }
-    if body.child_element_count() == 0 {
+    // What a message only calls is shown with its results.
+    let calls = node.messages.iter().any(|said| !said.tool_calls.is_empty());
+    if body.child_element_count() == 0 && !calls {
         let words = if node.messages.is_empty() { "This node holds no message." } else { "This message is empty." };
         let _ = body.append_child(&el("p").class("nothing").text(words));
     }
@@ -125,12 +171,13 @@ fn foot(parts: &Parts<'_>) -> Option<Element> {
             el("button").attr("type", "button").attr("data-do", action).attr("data-testid", action).class("small");
         made.child(sign(shape)).child(el("span").text(words))
     };
-    if parts.last && !parts.node.sealed {
+    let node = parts.stretch.node();
+    if parts.last && !node.sealed {
         let line = el("p").class("error-acts interrupted").attr("data-testid", "interrupted");
         let line = line.child(el("span").text("This answer was interrupted, or another tab is writing it."));
         return Some(line.child(act("resume", "Resume", "play")));
     }
-    let last = parts.node.messages.last().filter(|last| !is_unfinished(last));
+    let last = node.messages.last().filter(|last| !is_unfinished(last));
     let failed = matches!(last.map(|last| &last.kind), Some(Kind::Error { .. }));
     let acts = el("p").class("error-acts");
     failed.then(|| acts.child(act("again", "Try again", "again")).child(act("go-on", "Continue", "play")))
@@ -182,7 +229,8 @@ fn arrows(of: usize, fork: &Fork, (between, name, what): &Between) -> Element {
 }
 
 fn header(parts: &Parts<'_>, id: &str) -> Element {
-    let Parts { row, node, .. } = *parts;
+    let Parts { row, stretch, .. } = *parts;
+    let node = stretch.node();
     let name = match (&node.from, row.role.as_str()) {
         (Some(from), "user") if !matches!(from.as_str(), "" | "user") => from.as_str(),
         (_, role) => pieces::role_label(role),
@@ -309,17 +357,26 @@ fn placed(element: Element, place: &Place) -> Element {
 fn card_element(card: &Card, place: &Place, open: bool) -> Element {
     let shape = match card.kind {
         CardKind::Call => "tool",
+        CardKind::Result if card.asked.is_some() => "tool",
         CardKind::Result => "result",
         CardKind::Failure => "warning",
         CardKind::Reasoning => "thought",
         CardKind::Instructions | CardKind::Summary => "rules",
         CardKind::File => "clip",
     };
-    let line = el("summary").child(sign(shape)).child(el("span").class("card-kind").text(card.kind.label()));
-    let line = if card.name.is_empty() { line } else { line.child(el("code").class("card-name").text(&card.name)) };
-    let line = line.child(el("span").class("card-peek").attr("dir", "auto").text(&card.peek));
-    let size = format::bytes(card.text.len() as u64);
-    let line = line.child(el("span").class("card-size").text(&size)).child(sign("down"));
+    let part = |class: &str, text: &str| el("span").class(class).text(text);
+    let mut line = el("summary").child(sign(shape)).child(part("card-kind", card.title()).attr("dir", "auto"));
+    if !card.name.is_empty() && card.title() != card.name {
+        line = line.child(el("code").class("card-name").text(&card.name));
+    }
+    line = line.child(part("card-peek", &card.peek).attr("dir", "auto"));
+    if let Some(state) = card.kind.state() {
+        line = line.child(part("card-state", state));
+    }
+    if let Some(took) = card.took {
+        line = line.child(part("card-size", &format::took(took)).attr("title", "From the call to its result"));
+    }
+    let line = line.child(part("card-size", &format::bytes(card.text.len() as u64))).child(sign("down"));
     let made = placed(el("details").class(&format!("card card-{}", card.kind.key())).attr("data-card", ""), place);
     let made = made.child(line);
     if open {
@@ -333,6 +390,12 @@ fn card_element(card: &Card, place: &Place, open: bool) -> Element {
 pub fn fill_card(details: &Element, card: &Card) {
     if details.child_element_count() > 1 {
         return;
+    }
+    if let Some((asked, language)) = &card.asked {
+        let part = |words: &str| el("p").class("card-part").text(words);
+        let _ = details.append_child(&part("Called with"));
+        let _ = details.append_child(&el("div").class("card-body").child(prose::code(language, asked)));
+        let _ = details.append_child(&part("Result"));
     }
     let inner = if card.text.trim().is_empty() {
         el("p").class("nothing card-body").text("There is nothing in it.")

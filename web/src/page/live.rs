@@ -4,8 +4,8 @@
 use web_sys::{Element, Node};
 
 use super::dom::{self, Build as _, append_text, el, sign};
-use crate::format;
 use crate::wire::Heard;
+use crate::{calls, format};
 
 /// What a piece of the answer is.
 #[derive(Debug, Clone, PartialEq)]
@@ -86,10 +86,8 @@ impl Live {
             Heard::Call { at, name, arguments } => {
                 self.say("Calling a tool…");
                 let piece = self.piece(Kind::Writing(*at));
-                if let Some(named) = piece.element.query_selector(".card-name").ok().flatten()
-                    && !name.is_empty()
-                {
-                    dom::set_text(&named, name);
+                if !name.is_empty() {
+                    say(&piece.element, ".card-kind", name);
                 }
                 append_text(&piece.end, arguments);
             }
@@ -97,9 +95,8 @@ impl Live {
                 self.say("A tool is at work…");
                 let piece = self.piece(Kind::Calling(call.clone()));
                 mark(&piece.element, "running");
-                if let Some(named) = piece.element.query_selector(".card-name").ok().flatten() {
-                    dom::set_text(&named, name);
-                }
+                say(&piece.element, ".card-kind", name);
+                say(&piece.element, ".card-peek", &calls::line(arguments).unwrap_or_default());
                 append_text(&piece.end, arguments);
             }
             Heard::Called { call, failed, text } => {
@@ -192,8 +189,13 @@ impl Live {
 
 fn mark(element: &Element, state: &str) {
     let _ = element.set_attribute("data-state", state);
-    if let Some(peek) = element.query_selector(".card-peek").ok().flatten() {
-        peek.set_text_content(Some(state));
+    say(element, ".card-state", state);
+}
+
+/// Puts words into a part of a card's line.
+fn say(element: &Element, part: &str, words: &str) {
+    if let Some(part) = element.query_selector(part).ok().flatten() {
+        dom::set_text(&part, words);
     }
 }
 
@@ -211,7 +213,8 @@ fn made(kind: &Kind) -> (Element, Node) {
         }
         Kind::Writing(_) | Kind::Calling(_) | Kind::Note => {
             let line = el("summary").child(sign("tool")).child(el("span").class("card-kind").text("Tool"));
-            let line = line.child(el("code").class("card-name")).child(el("span").class("card-peek").text("…"));
+            let line = line.child(el("span").class("card-peek").attr("dir", "auto"));
+            let line = line.child(el("span").class("card-state").text("…"));
             let text = el("pre").class("card-body").attr("dir", "auto").child(&end);
             let made = el("details").class("card card-call").attr("data-testid", "live-tool");
             made.child(line.child(sign("down"))).child(text)

@@ -257,8 +257,8 @@ impl Canvas {
             }
         }
         if open
-            && let Some(said) = node.messages.get(message)
-            && let Some(Piece::Card(card)) = pieces::pieces(said, &node.messages[..message]).get(piece)
+            && let Some(stretch) = self.state.borrow().as_ref().and_then(|state| state.stretch(row))
+            && let Some(Piece::Card(card)) = stretch.pieces(message).get(piece)
         {
             article::fill_card(&details, card);
         }

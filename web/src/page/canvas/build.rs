@@ -114,11 +114,12 @@ impl Canvas {
     }
 
     pub(super) fn ready(&self, state: &State, at: usize) -> bool {
-        let has = |item: &Item| match item {
-            Item::Row { row, .. } => state.nodes.contains_key(&state.outline.rows[*row].id),
+        let has = |row: usize| state.nodes.contains_key(&state.outline.rows[row].id);
+        let own = |item: &Item| match item {
+            Item::Row { row, .. } => items::near(&state.outline.rows, *row).all(has),
             Item::Hidden { .. } => true,
         };
-        state.items[state.blocks[at].items.clone()].iter().all(has)
+        state.items[state.blocks[at].items.clone()].iter().all(own)
     }
 
     pub(super) fn fill(&self, state: &State, at: usize, element: &Element, ready: bool) {
@@ -135,10 +136,11 @@ impl Canvas {
                 Item::Hidden { rows, open, level } => hidden_line(rows, *open, *level),
                 Item::Row { row, level } => {
                     let here = &state.outline.rows[*row];
-                    let Some(node) = state.nodes.get(&here.id) else { continue };
+                    let Some(stretch) = state.stretch(*row) else { continue };
+                    let stretch = &stretch;
                     let fork = items::fork(&state.outline.rows, *row, &state.unfolded);
                     let (opened, last) = (&state.opened, *row + 1 == state.outline.rows.len());
-                    article::article(&Parts { at: *row, row: here, level: *level, fork, node, opened, last })
+                    article::article(&Parts { at: *row, row: here, level: *level, fork, stretch, opened, last })
                 }
             };
             self.mark_row(state, &made);

@@ -28,7 +28,7 @@ impl Canvas {
                 .built
                 .iter()
                 .filter(|built| !built.complete || self.is_stale(state, built.at))
-                .filter_map(|built| rows_of(&state.items, &state.blocks[built.at]))
+                .filter_map(|built| rows_of(&state.items, &state.blocks[built.at], &state.outline.rows))
                 .flatten()
                 .filter(missing);
             let Some(first) = wanted.next() else { return };
@@ -80,7 +80,7 @@ fn trim(state: &mut State) {
     }
     let mut all = std::mem::take(&mut state.nodes);
     for built in &state.built {
-        let Some(rows) = rows_of(&state.items, &state.blocks[built.at]) else { continue };
+        let Some(rows) = rows_of(&state.items, &state.blocks[built.at], &state.outline.rows) else { continue };
         let near = rows.start.saturating_sub(300)..(rows.end + 300).min(state.outline.rows.len());
         for row in &state.outline.rows[near] {
             if let Some(node) = all.remove(&row.id) {

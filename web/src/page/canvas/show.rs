@@ -3,11 +3,12 @@
 use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
 
+use threadkeep::protocol::Row;
 use threadkeep_core::MessageId;
 
 use super::{Anchor, Built, Canvas, Start, State, TOP, marks};
 use crate::items::{self, Block, Item};
-use crate::page::article::Opened;
+use crate::page::article::{Opened, Stretch};
 use crate::window::Heights;
 use crate::wire::{Branch, Node};
 
@@ -59,6 +60,18 @@ impl State {
             }
             self.unfold_for(row);
         }
+    }
+
+    /// The node of a row with those near it, as far as they were read.
+    pub(super) fn stretch(&self, row: usize) -> Option<Stretch> {
+        let rows = &self.outline.rows;
+        let near = items::near(rows, row);
+        let read = |rows: &[Row]| rows.iter().filter_map(|row| self.nodes.get(&row.id).cloned()).collect::<Vec<_>>();
+        let before = read(&rows[near.start..row]);
+        let own = before.len();
+        let node = self.nodes.get(&rows[row].id)?.clone();
+        let after = read(&rows[row + 1..near.end]);
+        Some(Stretch { nodes: [before, vec![node], after].concat(), own })
     }
 
     /// Opens the run that hides a row. Says whether there was one that was closed.
@@ -153,8 +166,11 @@ fn same_block((items, blocks, outline, unfolded, nodes): Before<'_>, state: &Sta
         Item::Hidden { .. } => true,
         Item::Row { row, .. } => {
             let same = before[*row] == now[*row] && (*row + 1 == before.len()) == (*row + 1 == now.len());
-            let node = |nodes: &HashMap<MessageId, Rc<Node>>| nodes.get(&now[*row].id).map(Rc::as_ptr);
-            same && node(nodes) == node(&state.nodes)
+            let near = items::near(now, *row);
+            let node = |nodes: &HashMap<MessageId, Rc<Node>>, row: &Row| nodes.get(&row.id).map(Rc::as_ptr);
+            let as_read = |row: &Row| node(nodes, row) == node(&state.nodes, row);
+            same && near == items::near(before, *row)
+                && now[near.clone()].iter().zip(&before[near]).all(|(now, before)| now.id == before.id && as_read(now))
                 && items::fork(before, *row, unfolded) == items::fork(now, *row, &state.unfolded)
         }
     })
