@@ -1,4 +1,4 @@
-// The API reference, in Markdown, a file for each entry, made from the types and comments of the package as it is shipped.
+// The API reference, in Markdown, a folder for each entry and a file for each name, made from the types and comments of the package as it is shipped.
 // `node docs/api-tools/reference.mjs FOLDER OUT` writes it for the package in FOLDER; it fails at the first warning: a link that leads
 // nowhere, something undocumented, a type that is used and not exported.
 import { readFileSync, rmSync } from "node:fs";
@@ -31,8 +31,9 @@ const app = await Application.bootstrapWithPlugins({
   readme: "none",
   validation: { notExported: true, invalidLink: true, rewrittenLink: true },
   out,
-  router: "module",
+  router: "member",
   hideBreadcrumbs: true,
+  hidePageHeader: true,
   entryFileName: "README",
 });
 // A link names what the main entry exports, or else another, whether or not the module that it stands in imports it.

@@ -3,6 +3,7 @@
 //! the verdict `missed` makes the command fail. `cargo xtask test` runs each measurement once, small.
 
 use std::ffi::{OsStr, OsString};
+use std::fs;
 use std::process::Command;
 
 use anyhow::{Context as _, Result, bail};
@@ -147,11 +148,11 @@ const MODULE: Module<'static> =
     Module { artefact: "threadkeep_tests", out_name: "threadkeep_tests", level: "-Os", typescript: false };
 
 /// Runs the measurements of those names (all when none is named), prints their rows, and says whether all targets hold. A small run has no
-/// targets. `chats` is the path of conversations with questions that `recall` and `evidence` look at beside their own.
+/// targets. With `keep`, the rows of each are written into the documentation's folder. `chats` is the path of conversations with questions that `recall` and `evidence` look at beside their own.
 ///
 /// # Errors
 /// An unknown name, no such path, or something needed that cannot be built.
-pub(crate) fn run(paths: &Paths, names: &[String], chats: Option<&OsStr>, size: Size) -> Result<bool> {
+pub(crate) fn run(paths: &Paths, names: &[String], chats: Option<&OsStr>, size: Size, keep: bool) -> Result<bool> {
     if let Some(unknown) = names.iter().find(|name| !BENCHES.iter().any(|bench| bench.name == name.as_str())) {
         let known: Vec<&str> = BENCHES.iter().map(|bench| bench.name).collect();
         bail!("there is no measurement `{unknown}`: {} are there", known.join(", "));
@@ -173,6 +174,10 @@ pub(crate) fn run(paths: &Paths, names: &[String], chats: Option<&OsStr>, size: 
             Ok(found) => {
                 let missed = found.iter().any(|row| row.last().is_some_and(|verdict| verdict == "missed"));
                 well &= size == Size::Small || !missed;
+                if keep {
+                    let folder = paths.documentation().join("measured");
+                    fs::write(folder.join(bench.name).with_extension("tsv"), kept(&found, &machine()))?;
+                }
                 rows.extend(found);
             }
             Err(error) => {
@@ -295,6 +300,19 @@ fn command(paths: &Paths, bench: &Bench, size: Size) -> Command {
     command
 }
 
+/// The machine on which something was measured, and when, in a line.
+fn machine() -> String {
+    let cores = std::thread::available_parallelism().map_or(0, std::num::NonZero::get);
+    let day = time::OffsetDateTime::now_utc().date();
+    format!("{day}, {} on {}, {cores} cores", std::env::consts::OS, std::env::consts::ARCH)
+}
+
+/// The text of a kept measurement: `when_and_where`, then its rows without the measurement's name.
+fn kept(rows: &[Vec<String>], when_and_where: &str) -> String {
+    let rows = rows.iter().map(|row| format!("{}\n", row[1..].join("\t")));
+    std::iter::once(format!("{when_and_where}\n")).chain(rows).collect()
+}
+
 /// The rows in a program's output, each with the measurement's name before it.
 fn read(name: &str, output: &str) -> Vec<Vec<String>> {
     let row = |line: &str| {
@@ -317,6 +335,13 @@ mod tests {
         assert_eq!(rows[0], ["store", "append", "1200/s", "1000/s", "ok"]);
         assert_eq!(rows[1], ["store", "load", "3 ms", "", ""]);
         assert_eq!(rows.len(), 2);
+    }
+
+    #[test]
+    fn kept_rows_stand_below_the_day_and_the_machine() {
+        let rows = read("store", "BENCH\tappend\t1200/s\t1000/s\tok\nBENCH\tload\t3 ms\n");
+        assert_eq!(kept(&rows, "a day, a machine"), "a day, a machine\nappend\t1200/s\t1000/s\tok\nload\t3 ms\t\t\n");
+        assert!(machine().starts_with("20"), "{}", machine());
     }
 
     #[test]
@@ -348,6 +373,6 @@ mod tests {
     #[test]
     fn an_unknown_name_is_refused() {
         let paths = Paths::find().unwrap();
-        assert!(run(&paths, &["nothing".to_owned()], None, Size::Small).is_err());
+        assert!(run(&paths, &["nothing".to_owned()], None, Size::Small, false).is_err());
     }
 }

@@ -17,7 +17,8 @@ cargo xtask setup               install what is missing: Rust components, wasm-b
 cargo xtask serve [--port N]    build the page in release and serve it on 127.0.0.1 (default port 8080)
 cargo xtask build               build the page in release into target/site and check its size
 cargo xtask pack                build the npm package into target/npm and check its size
-cargo xtask docs                build the npm package and its API reference, in Markdown, into target/api
+cargo xtask site [--base PATH]  build the documentation with the page, the API reference (also in target/api, in Markdown) and examples that
+                                run, as static files for a host that serves them at PATH (default /), into target/documentation
 cargo xtask vocabulary          make the token vocabularies in crates/tokens/vocabulary anew
 cargo xtask types               write the npm package's TypeScript types from the Rust types
 cargo xtask format              format Rust, JavaScript and TypeScript
@@ -25,8 +26,9 @@ cargo xtask advisories          compare Cargo.lock with the RustSec database of 
 cargo xtask test [PART…]        run the checks: native, wasm, npm, e2e (all when none is named)
 cargo xtask release [--publish]
                                 check versions, changelog and tree, and say what a release would run; --publish runs it
-cargo xtask bench [NAME…] [--small] [--chats PATH]
-                                run the measurements (all when none is named). With --small, only see that they run. With --chats, `recall` also looks for the evidence of
+cargo xtask bench [NAME…] [--small] [--keep] [--chats PATH]
+                                run the measurements (all when none is named). With --small, only see that they run. With --keep, write the
+                                figures into docs/site/measured, for the documentation. With --chats, `recall` also looks for the evidence of
                                 the questions in that file, or the JSON files of that folder: LoCoMo (`data/locomo10.json` of
                                 github.com/snap-research/locomo) or LongMemEval (its README says where), as they are published
 cargo xtask fuzz [TARGET…] [--steps N] [--seed S] [--first N]
@@ -49,14 +51,14 @@ pub(crate) enum Order {
     Build,
     Serve { port: u16 },
     Pack,
-    Docs,
+    Site { base: String },
     Vocabulary,
     Types,
     Advisories,
     Format,
     Release(Mode),
     Test(Vec<Part>),
-    Bench { names: Vec<String>, chats: Option<OsString>, size: Size },
+    Bench { names: Vec<String>, chats: Option<OsString>, size: Size, keep: bool },
     Fuzz { targets: Vec<&'static Target>, run: Run },
 }
 
@@ -70,14 +72,18 @@ pub(crate) fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<Ord
     let mut port = None;
     let mut chats = None;
     let mut small = false;
+    let mut keep = false;
     let mut publish = false;
+    let mut base = None;
     let mut run = Run::default();
     while let Some(argument) = parser.next()? {
         match argument {
             Short('h') | Long("help") => return Ok(Order::Help),
             Long("port") | Short('p') => port = Some(parser.value()?.parse::<u16>().context("--port wants a number")?),
             Long("small") => small = true,
+            Long("keep") => keep = true,
             Long("publish") => publish = true,
+            Long("base") => base = Some(parser.value()?.string()?),
             Long("chats") => chats = Some(parser.value()?),
             Long(name @ ("steps" | "seed" | "first")) => {
                 let name = name.to_owned();
@@ -94,11 +100,17 @@ pub(crate) fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<Ord
     if port.is_some() && command != "serve" {
         bail!("--port belongs to `serve`");
     }
+    if base.is_some() && command != "site" {
+        bail!("--base belongs to `site`");
+    }
     if chats.is_some() && !(command == "bench" && (rest.is_empty() || rest.iter().any(|name| name == "recall"))) {
         bail!("--chats belongs to `bench recall`");
     }
     if small && command != "bench" {
         bail!("--small belongs to `bench`");
+    }
+    if keep && (small || command != "bench") {
+        bail!("--keep belongs to `bench`, and not to a small one");
     }
     if publish && command != "release" {
         bail!("--publish belongs to `release`");
@@ -117,7 +129,7 @@ pub(crate) fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<Ord
         "build" => Order::Build,
         "serve" => Order::Serve { port: port.unwrap_or(DEFAULT_PORT) },
         "pack" => Order::Pack,
-        "docs" => Order::Docs,
+        "site" => Order::Site { base: base.unwrap_or_else(|| "/".to_owned()) },
         "vocabulary" => Order::Vocabulary,
         "types" => Order::Types,
         "advisories" => Order::Advisories,
@@ -126,7 +138,7 @@ pub(crate) fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<Ord
         "test" => Order::Test(rest.iter().map(|word| Part::named(word)).collect::<Result<_>>()?),
         "bench" => {
             let small = small || std::env::var_os(SMALL).is_some_and(|value| !value.is_empty() && value != "0");
-            Order::Bench { names: rest, chats, size: if small { Size::Small } else { Size::Full } }
+            Order::Bench { names: rest, chats, size: if small { Size::Small } else { Size::Full }, keep }
         }
         "fuzz" => Order::Fuzz { targets: rest.iter().map(|word| Target::named(word)).collect::<Result<_>>()?, run },
         other => bail!("there is no command `{other}`\n\n{USAGE}"),
@@ -157,7 +169,8 @@ mod tests {
         assert_eq!(parsed("serve").unwrap(), Order::Serve { port: 8080 });
         assert_eq!(parsed("serve --port 9001").unwrap(), Order::Serve { port: 9001 });
         assert_eq!(parsed("serve --port=0").unwrap(), Order::Serve { port: 0 });
-        assert_eq!(parsed("docs").unwrap(), Order::Docs);
+        assert_eq!(parsed("site").unwrap(), Order::Site { base: "/".to_owned() });
+        assert_eq!(parsed("site --base /docs/").unwrap(), Order::Site { base: "/docs/".to_owned() });
         assert_eq!(parsed("vocabulary").unwrap(), Order::Vocabulary);
         assert_eq!(parsed("types").unwrap(), Order::Types);
         assert_eq!(parsed("release").unwrap(), Order::Release(Mode::DryRun));
@@ -168,12 +181,16 @@ mod tests {
         assert_eq!(parsed("test npm native").unwrap(), Order::Test(vec![Part::Npm, Part::Native]));
         assert_eq!(
             parsed("bench store").unwrap(),
-            Order::Bench { names: vec!["store".to_owned()], chats: None, size: Size::Full }
+            Order::Bench { names: vec!["store".to_owned()], chats: None, size: Size::Full, keep: false }
         );
-        assert_eq!(parsed("bench --small").unwrap(), Order::Bench { names: vec![], chats: None, size: Size::Small });
+        assert_eq!(
+            parsed("bench --small").unwrap(),
+            Order::Bench { names: vec![], chats: None, size: Size::Small, keep: false }
+        );
         let chats = Some(OsString::from("a/b.json"));
-        let order = Order::Bench { names: vec!["recall".to_owned()], chats, size: Size::Full };
+        let order = Order::Bench { names: vec!["recall".to_owned()], chats, size: Size::Full, keep: false };
         assert_eq!(parsed("bench recall --chats a/b.json").unwrap(), order);
+        assert!(matches!(parsed("bench page --keep").unwrap(), Order::Bench { keep: true, .. }));
         assert_eq!(parsed("fuzz").unwrap(), Order::Fuzz { targets: vec![], run: Run::default() });
         let targets = vec![Target::named("context").unwrap()];
         let run = Run { steps: Some(5), seed: Some(2), first: None };
@@ -196,7 +213,10 @@ mod tests {
             "bench store --chats x",
             "serve --chats x",
             "test --small",
+            "test --keep",
+            "bench --small --keep",
             "pack --publish",
+            "pack --base /docs/",
             "release now",
             "bench recall --chats",
         ] {

@@ -5,7 +5,6 @@
 mod bench;
 mod cli;
 mod dependencies;
-mod docs;
 mod folder;
 mod fuzz;
 mod html;
@@ -19,6 +18,7 @@ mod run;
 mod scripts;
 mod serve;
 mod setup;
+mod site;
 mod size;
 mod split;
 mod table;
@@ -54,14 +54,14 @@ fn work() -> anyhow::Result<bool> {
         Order::Pack => {
             pack::build(&paths)?.sizes.iter().try_for_each(size::Sizes::check)?;
         }
-        Order::Docs => docs::make(&paths)?,
+        Order::Site { base } => site::run(&paths, &base)?,
         Order::Vocabulary => vocabulary::make(&paths)?,
         Order::Types => scripts::types(&paths)?,
         Order::Advisories => dependencies::advisories(&paths)?,
         Order::Format => scripts::format(&paths)?,
         Order::Release(mode) => return release::run(&paths, mode),
         Order::Test(parts) => return test::run(&paths, &parts),
-        Order::Bench { names, chats, size } => return bench::run(&paths, &names, chats.as_deref(), size),
+        Order::Bench { names, chats, size, keep } => return bench::run(&paths, &names, chats.as_deref(), size, keep),
         Order::Fuzz { targets, run } => return fuzz::run(&paths, &targets, run),
     }
     Ok(true)

@@ -75,9 +75,19 @@ impl Paths {
         self.root.join("docs").join("api-tools")
     }
 
+    /// What makes the documentation a site.
+    pub(crate) fn documentation(&self) -> PathBuf {
+        self.root.join("docs").join("site")
+    }
+
     /// The runtimes under which the npm package is tested, beside the installed Node.
     pub(crate) fn runtimes(&self) -> PathBuf {
         self.root.join("tests").join("runtimes")
+    }
+
+    /// All folders that npm packages are installed in.
+    pub(crate) fn npm_folders(&self) -> [PathBuf; 7] {
+        [self.npm(), self.e2e(), self.bench(), self.bundlers(), self.api_tools(), self.documentation(), self.runtimes()]
     }
 
     /// `path` as seen from the checkout, for messages.

@@ -52,7 +52,9 @@ fn paragraphs(markdown: &str) -> Vec<Paragraph> {
     let mut begin = 0;
     // How many code blocks, tables and headings we are in.
     let mut outside = 0_usize;
-    for (event, range) in Parser::new_ext(markdown, Options::ENABLE_TABLES).into_offset_iter() {
+    for (event, range) in Parser::new_ext(markdown, Options::ENABLE_TABLES | Options::ENABLE_YAML_STYLE_METADATA_BLOCKS)
+        .into_offset_iter()
+    {
         let ends = matches!(
             event,
             Event::Start(Tag::Paragraph | Tag::Item | Tag::List(_)) | Event::End(TagEnd::Paragraph | TagEnd::Item)
@@ -62,8 +64,12 @@ fn paragraphs(markdown: &str) -> Vec<Paragraph> {
             found.push(Paragraph { line, text: std::mem::take(&mut text) });
         }
         match event {
-            Event::Start(Tag::CodeBlock(_) | Tag::Table(_) | Tag::Heading { .. } | Tag::HtmlBlock) => outside += 1,
-            Event::End(TagEnd::CodeBlock | TagEnd::Table | TagEnd::Heading(_) | TagEnd::HtmlBlock) => outside -= 1,
+            Event::Start(
+                Tag::CodeBlock(_) | Tag::Table(_) | Tag::Heading { .. } | Tag::HtmlBlock | Tag::MetadataBlock(_),
+            ) => outside += 1,
+            Event::End(
+                TagEnd::CodeBlock | TagEnd::Table | TagEnd::Heading(_) | TagEnd::HtmlBlock | TagEnd::MetadataBlock(_),
+            ) => outside -= 1,
             _ if outside > 0 => {}
             Event::Text(_) | Event::Code(_) => {
                 if text.trim().is_empty() {
@@ -147,7 +153,9 @@ fn files(path: &Path) -> io::Result<Vec<PathBuf>> {
     let mut found = Vec::new();
     for entry in fs::read_dir(path)? {
         let path = entry?.path();
-        if path.is_dir() && !path.ends_with("node_modules") || path.extension().is_some_and(|it| it == "md") {
+        // What others wrote, and copies of what is held elsewhere.
+        let left_out = path.ends_with("node_modules") || path.ends_with("docs/site/.source");
+        if path.is_dir() && !left_out || path.extension().is_some_and(|it| it == "md") {
             found.extend(files(&path)?);
         }
     }
@@ -176,7 +184,10 @@ fn links(markdown: &str) -> Vec<String> {
         _ => None,
     };
     let local = |address: &String| !address.contains("://") && !address.starts_with('#');
-    Parser::new_ext(markdown, Options::ENABLE_TABLES).filter_map(address).filter(local).collect()
+    Parser::new_ext(markdown, Options::ENABLE_TABLES | Options::ENABLE_YAML_STYLE_METADATA_BLOCKS)
+        .filter_map(address)
+        .filter(local)
+        .collect()
 }
 
 #[test]

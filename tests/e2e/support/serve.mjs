@@ -21,10 +21,14 @@ const POLICY =
   "default-src 'none'; script-src 'self' 'wasm-unsafe-eval'; style-src 'self'; img-src 'self' data: blob:; " +
   "manifest-src 'self'; connect-src 'self' https: http:; worker-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 
-/** Serves `mounts` (address prefix → folder) on a free port; gives the address, with a slash at its end, and `close`. */
-export async function serve(mounts) {
+/**
+ * Serves `mounts` (address prefix → folder) on a free port; gives the address, with a slash at its end, and `close`. `policy: null`
+ * sends no content policy, as a plain static host does.
+ */
+export async function serve(mounts, { policy = POLICY } = {}) {
   const server = createServer(async (request, response) => {
-    const headers = { "content-security-policy": POLICY, "cache-control": "no-cache", "x-content-type-options": "nosniff" };
+    const headers = { "cache-control": "no-cache", "x-content-type-options": "nosniff" };
+    if (policy !== null) headers["content-security-policy"] = policy;
     const path = decodeURIComponent(new URL(request.url, "http://localhost").pathname);
     const prefix = Object.keys(mounts).find((start) => path.startsWith(start));
     try {

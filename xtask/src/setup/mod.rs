@@ -38,7 +38,7 @@ pub(crate) fn everything(paths: &Paths) -> Result<()> {
     let servers = servers()?;
     let python = python(paths);
     let deny = cargo_deny(paths)?;
-    for folder in [paths.npm(), paths.e2e(), paths.bench(), paths.bundlers(), paths.api_tools(), paths.runtimes()] {
+    for folder in paths.npm_folders() {
         packages(paths, &folder)?;
     }
     eprintln!("wasm-bindgen  {}", bindgen.cli.display());

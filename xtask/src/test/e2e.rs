@@ -6,6 +6,7 @@ use crate::paths::Paths;
 use crate::run::{listen, npm};
 use crate::serve;
 use crate::setup;
+use crate::site;
 use crate::test::{Part, Shared, Tally};
 
 /// Runs the part.
@@ -34,7 +35,13 @@ pub(crate) fn run(paths: &Paths, shared: &mut Shared) -> Tally {
         ("CHROMIUM", browser.chromium.into()),
         ("CHROMEDRIVER", browser.driver.into()),
     ];
-    made.extend(tarball.map(|tarball| ("THREADKEEP_TARBALL", tarball.into())));
+    if let Some(tarball) = tarball {
+        tally.check("documentation", || {
+            made.push(("THREADKEEP_DOCUMENTATION", site::make(paths, &tarball, "/documentation/")?.into()));
+            Ok(())
+        });
+        made.push(("THREADKEEP_TARBALL", tarball.into()));
+    }
     let served = tally.check("server of the page", || {
         made.push(("THREADKEEP_URL", serve::in_background(&paths.site())?.into()));
         Ok(())
