@@ -1,7 +1,7 @@
 // Compacting as the reader wants it: the strategy, what stays, how far it is, and giving it up.
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
-import { compact, grown, number, opened, TURNS } from "./support/allotment.mjs";
+import { compact, grown, number, opened, TITLE, TURNS } from "./support/allotment.mjs";
 import { rules } from "./support/axe.mjs";
 import { openSite } from "./support/site.mjs";
 
@@ -23,6 +23,25 @@ async function preview(tab, choose) {
   await choose();
   await tab.page.locator("[data-testid=compact-preview]:not([data-old])").waitFor();
 }
+
+test("a compacted thread opens at its end, and any other at its beginning", () =>
+  site.visit(async (tab) => {
+    await opened(tab);
+    const first = tab.message("Question 0:");
+    const last = tab.message(`Question ${TURNS - 1}:`);
+    await first.waitFor();
+    assert.ok(await tab.page.getByTestId("messages").evaluate((scroller) => scroller.scrollTop < 10));
+    await compact(tab);
+    await tab.page.locator("[data-testid=thread-row]:not(.active)").first().click();
+    await last.waitFor({ state: "detached" });
+    await tab.row(TITLE).click();
+    await last.waitFor();
+    await tab.page.waitForFunction(() => {
+      const scroller = document.querySelector("[data-testid=messages]");
+      return scroller.scrollHeight - scroller.scrollTop - scroller.clientHeight < 10;
+    });
+    assert.equal(await first.count(), 0, "the beginning is far away");
+  }));
 
 test("the newer of two previews is shown, also where its vocabulary comes first", () =>
   site.visit(async (tab) => {
