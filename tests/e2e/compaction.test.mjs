@@ -41,6 +41,14 @@ test("a compacted thread opens at its end, and any other at its beginning", () =
       return scroller.scrollHeight - scroller.scrollTop - scroller.clientHeight < 10;
     });
     assert.equal(await first.count(), 0, "the beginning is far away");
+    const note = tab.get("summarised");
+    assert.match(await note.innerText(), /Messages 1 to \d+ are summarised\./);
+    await tab.get("to-summary").click();
+    await tab.page.locator("[data-testid=statement]:focus").waitFor();
+    await tab.get("to-start").click();
+    await first.waitFor();
+    await tab.page.locator("[data-testid=thread-row]:not(.active)").first().click();
+    await note.waitFor({ state: "detached" });
   }));
 
 test("the newer of two previews is shown, also where its vocabulary comes first", () =>

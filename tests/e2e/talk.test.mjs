@@ -473,12 +473,21 @@ test("the reader's place stays while an answer grows, and its end is followed at
       const before = await at();
       await tab.get("live-text").filter({ hasText: "Line 70 of" }).waitFor();
       assert.equal(await at(), before, "nothing moved");
+      // One press leads to the newest line, and it is followed again.
+      await tab.get("to-end").click();
+      await tab.get("to-end").waitFor({ state: "detached" });
+      await tab.get("live-text").filter({ hasText: "Line 85 of" }).waitFor();
+      assert.ok((await end()) < 40, `followed again: ${await end()}`);
+      // So does scrolling there.
+      await tab.get("messages").evaluate((it) => it.scrollBy(0, -500));
+      await tab.get("to-end").waitFor();
       await tab.get("messages").evaluate((it) => it.scrollTo(0, it.scrollHeight));
-      await tab.get("live-text").filter({ hasText: "Line 100 of" }).waitFor();
+      await tab.get("live-text").filter({ hasText: "Line 105 of" }).waitFor();
       assert.ok((await end()) < 40, `followed again: ${await end()}`);
       await quiet(tab);
       await tab.message("Line 119 of").waitFor();
       assert.ok((await end()) < 40, `at the end when it is over: ${await end()}`);
+      assert.equal(await tab.get("to-end").count(), 0);
     },
   ));
 

@@ -37,9 +37,15 @@ pub fn feet(all: &[Asked], branch: &[&MessageId]) -> HashMap<MessageId, Foot> {
             }
             _ => total(asked.iter().copied()),
         };
-        Some((answer.clone(), Foot { words, request: last.id.clone() }))
+        let cut = if is_cut(last) { ", cut at its limit" } else { "" };
+        Some((answer.clone(), Foot { words: words + cut, request: last.id.clone() }))
     };
     answers.into_iter().filter_map(foot).collect()
+}
+
+/// Whether the answer was as long as it may be, and is not whole.
+fn is_cut(asked: &Asked) -> bool {
+    matches!(asked.outcome.as_deref(), Some("length" | "max_tokens" | "MAX_TOKENS" | "max_output_tokens"))
 }
 
 /// What went in and out: `1,204 tokens in, 800 of them from the cache, 220 out`. Before the provider has said, what was counted here.
@@ -65,7 +71,7 @@ pub fn facts(asked: &Asked) -> Vec<String> {
     let end = match asked.outcome.as_deref() {
         Some("stop" | "end_turn" | "completed" | "STOP") => None,
         Some("tool-calls" | "tool_use" | "toolUse") => Some("called tools".to_owned()),
-        Some("length" | "max_tokens") => Some("cut at its limit".to_owned()),
+        _ if is_cut(asked) => Some("cut at its limit".to_owned()),
         Some("filtered") => Some("refused by a filter".to_owned()),
         Some("cancelled") => Some("stopped".to_owned()),
         Some(other) => Some(other.to_owned()),
@@ -159,6 +165,16 @@ mod tests {
             total(all.iter()),
             "2 requests, 4,000 tokens in, 50% of them from the cache, 30 out, $0.0031 without 1 of unknown price"
         );
+    }
+
+    #[test]
+    fn an_answer_that_was_cut_says_so() {
+        let node = MessageId::new("n").unwrap();
+        for outcome in ["length", "max_tokens"] {
+            let cut = Asked { outcome: Some(outcome.into()), ..asked(Some((5, 0, 6)), None) };
+            assert_eq!(facts(&cut), ["cut at its limit"]);
+            assert_eq!(feet(&[cut], &[&node])[&node].words, "5 tokens in, 6 out, cut at its limit");
+        }
     }
 
     #[test]

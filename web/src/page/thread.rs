@@ -8,6 +8,7 @@ mod heard;
 mod places;
 mod read;
 mod state;
+mod summarised;
 
 use leptos::html;
 use leptos::prelude::*;
@@ -17,7 +18,8 @@ use web_sys::{KeyboardEvent, MouseEvent};
 use self::head::Head;
 use self::places::{Fresh, Missing};
 use self::state::{Shown, Thread};
-use super::basics::drawn;
+use self::summarised::Summarised;
+use super::basics::{Sign, drawn};
 use super::composer::Composer;
 use super::dom;
 use super::effects::{at_window, follow, soon};
@@ -83,6 +85,13 @@ pub fn ThreadPane(page: Page) -> impl IntoView {
     let scrolled = move |_| {
         if let Some(canvas) = thread.canvas() {
             canvas.scrolled();
+            thread.look();
+        }
+    };
+    let to_end = move |_| {
+        if let Some(canvas) = thread.canvas() {
+            canvas.to_end();
+            thread.look();
         }
     };
     let clicked = move |event: MouseEvent| {
@@ -101,6 +110,7 @@ pub fn ThreadPane(page: Page) -> impl IntoView {
         <section class="pane thread" aria-label="Thread" data-testid="thread">
             <Show when=is_thread>
                 <Head thread/>
+                <Summarised thread/>
             </Show>
             <div
                 class="scroller"
@@ -115,6 +125,11 @@ pub fn ThreadPane(page: Page) -> impl IntoView {
                 on:click=clicked
             ></div>
             <Instead thread/>
+            <Show when=move || thread.behind.get()>
+                <div class="to-end">
+                    <button type="button" data-testid="to-end" on:click=to_end><Sign name="down"/>"Latest"</button>
+                </div>
+            </Show>
             <Show when=writes>
                 <Composer page/>
             </Show>

@@ -123,7 +123,7 @@ impl Canvas {
     }
 
     /// Shows the first of the messages that cards cover.
-    pub(super) fn originals(&self) {
+    pub fn originals(&self) {
         let first =
             self.state.borrow().as_ref().and_then(|state| state.outline.rows.iter().position(|row| !row.hidden));
         if let Some(row) = first {

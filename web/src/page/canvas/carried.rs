@@ -169,6 +169,20 @@ impl Canvas {
         }
     }
 
+    /// Brings the last card that says something on the screen, and gives its first statement the focus.
+    pub fn to_summary(&self) {
+        let found = self.state.borrow().as_ref().and_then(|state| {
+            let card = state.outline.cards.iter().rposition(|card| !card.statements.is_empty())?;
+            let anchor = &state.outline.cards[card].anchor;
+            Some((card, state.outline.rows.iter().position(|row| row.id == *anchor)?))
+        });
+        let Some((card, row)) = found else { return };
+        if let Some(state) = self.state.borrow_mut().as_mut() {
+            state.led = Some((card, 0));
+        }
+        self.jump(Anchor::Row(row, TOP), None);
+    }
+
     /// Brings the statement to which somebody is led on the screen, and gives it the focus. Says whether the anchor moved.
     pub(super) fn reach(&self, state: &mut State) -> bool {
         let Some((card, place)) = state.led else { return false };

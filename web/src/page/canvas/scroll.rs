@@ -43,6 +43,16 @@ impl Canvas {
         seen + about >= self.scroller.scroll_height()
     }
 
+    /// Whether an answer grows below what is on the screen.
+    pub fn is_behind(&self) -> bool {
+        self.has_tail() && !self.is_at_end(120)
+    }
+
+    /// Goes to the end of all, and follows it.
+    pub fn to_end(&self) {
+        self.jump(Anchor::End, None);
+    }
+
     /// What is below the messages has grown: its end stays on the screen where the reader is at the end.
     pub fn follow_end(&self) {
         if let Some(state) = self.state.borrow_mut().as_mut()

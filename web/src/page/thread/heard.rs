@@ -45,6 +45,7 @@ impl Thread {
                     && let Some(canvas) = self.canvas()
                 {
                     canvas.set_tail(None);
+                    self.look();
                 }
                 self.grown(true);
             }

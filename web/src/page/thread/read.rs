@@ -169,6 +169,9 @@ impl Thread {
             leaf: outline.leaf.clone(),
             damage: outline.damage.clone(),
             rows: outline.rows.len(),
+            covered: (outline.cards.iter())
+                .rfind(|card| card.cleared == 0 && !card.statements.is_empty())
+                .map(|card| card.messages),
         };
         let before =
             self.open.with_untracked(|open| open.as_ref().map(|open| (open.info.id.clone(), open.leaf.clone())));
@@ -204,6 +207,7 @@ impl Thread {
             let live = self.page.talking.is_in(&leaf);
             let tail = self.page.talking.with_live(|live| live.element().clone());
             canvas.set_tail(tail.as_ref().filter(|_| live));
+            self.look();
             let old = self.page.inspector.selected();
             let again = old.as_ref().and_then(|old| canvas.selected_again(old));
             if old != again {

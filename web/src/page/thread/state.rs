@@ -30,6 +30,8 @@ pub(super) struct Open {
     pub(super) leaf: MessageId,
     pub(super) damage: Option<String>,
     pub(super) rows: usize,
+    /// How many messages a summary stands for in prompts, from the first on.
+    pub(super) covered: Option<u32>,
 }
 
 #[derive(Clone, Copy)]
@@ -44,6 +46,8 @@ pub(super) struct Thread {
     /// The last of these that was answered.
     pub(super) answered: StoredValue<usize>,
     pub(super) due: StoredValue<bool>,
+    /// Whether the reader is above the end of an answer that grows.
+    pub(super) behind: RwSignal<bool>,
     /// Whether the answer that grows is being read, and must be again.
     pub(super) growing: StoredValue<(bool, bool)>,
 }
@@ -60,7 +64,16 @@ impl Thread {
             asked: StoredValue::new(0),
             answered: StoredValue::new(0),
             due: StoredValue::new(false),
+            behind: RwSignal::new(false),
             growing: StoredValue::new((false, false)),
+        }
+    }
+
+    /// Notes whether the reader is above the end of an answer that grows.
+    pub(super) fn look(self) {
+        let behind = self.canvas().is_some_and(|canvas| canvas.is_behind());
+        if behind != self.behind.get_untracked() {
+            self.behind.set(behind);
         }
     }
 
