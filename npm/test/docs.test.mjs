@@ -148,15 +148,25 @@ for (const page of pages.filter((page) => page.startsWith("docs/")))
     const blocks = [...text.matchAll(/```(?:js|jsx|ts|tsx)\n([^]*?)```/g)].map(([, block]) => block);
     if (blocks.length === 0) return;
     // Later blocks may declare a name again, so that each is a scope within the one before it.
-    const imports = [];
+    // Blocks that run by themselves import the same names.
+    const imports = new Set();
+    const named = new Map();
+    const note = (line) => {
+      const [, names, from] = /^import \{([^}]*)\} from ("[^"]+");\n$/.exec(line) ?? [];
+      if (names === undefined) return imports.add(line);
+      const known = named.get(from) ?? new Set();
+      for (const name of names.split(",")) if (name.trim() !== "") known.add(name.trim());
+      return named.set(from, known);
+    };
     const scopes = blocks.map((block) => {
-      const body = block.replace(/^import [^]*?;\n/gm, (line) => (imports.push(line), ""));
+      const body = block.replace(/^import [^]*?;\n/gm, (line) => (note(line), ""));
       return body.replace(/^return /m, "const response = ");
     });
     // The page tells those who write TypeScript.
     const last = scopes.length - 1;
     scopes[last] = scopes[last].replace(/, \/\/ in TypeScript: `as any`/, " as any,");
-    const code = `${imports.join("")}${GIVEN[page] ?? ""}\n${scopes.join("\n{\n")}\n${"}".repeat(last)}\nexport {};\n`;
+    const all = [...imports, ...Array.from(named, ([from, names]) => `import { ${[...names].join(", ")} } from ${from};\n`)];
+    const code = `${all.join("")}${GIVEN[page] ?? ""}\n${scopes.join("\n{\n")}\n${"}".repeat(last)}\nexport {};\n`;
     // The code is JavaScript, which looks at what it has just stored without asking whether it is there.
     const options = { noImplicitAny: false, strictNullChecks: false, jsx: "react-jsx" };
     assert.equal(compiled(`docs-${page.replaceAll("/", "-")}`, code, options, "user.tsx"), "", code);
