@@ -93,6 +93,7 @@ async function open(tab, archive = questions(), title = TITLE, patience = {}) {
   await tab.get("message").first().waitFor();
   await tab.page.keyboard.press("c");
   await tab.get("inspector").waitFor();
+  await tab.unfoldSettings();
   return figures(tab);
 }
 
@@ -127,11 +128,12 @@ test("the sample: the slider moves marks, sums equal the figure, and the vocabul
     assert.match(await tab.get("over").innerText(), new RegExp(`takes ${none.tokens} tokens`));
     const again = await slide(tab, 1000);
     assert.equal(again.tokens, all.tokens);
+    await tab.unfoldSettings();
     await tab.get("max-messages").fill("1");
     assert.ok((await figures(tab)).kept <= all.kept);
     // Closed, the thread is as it was.
     await tab.page.keyboard.press("Escape");
-    await tab.get("inspector-toggle").click();
+    await tab.get("close-side").click();
     await tab.get("inspector").waitFor({ state: "detached" });
     assert.equal(await tab.page.locator("[data-mark]").count(), 0);
   }));

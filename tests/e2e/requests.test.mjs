@@ -20,7 +20,7 @@ const OPTIONS = { tools: "none", connection: { model: "gpt-4o" }, permissions: [
 /** Opens the pane; waits for so many requests. */
 async function listed(tab, count) {
   // The pane may still be loaded; a second press would close it.
-  if ((await tab.get("requests-toggle").getAttribute("aria-pressed")) !== "true") await tab.get("requests-toggle").click();
+  if ((await tab.get("requests-toggle").getAttribute("aria-selected")) !== "true") await tab.get("requests-toggle").click();
   await tab.page.waitForFunction((count) => document.querySelectorAll("[data-testid=request]").length === count, count);
 }
 
@@ -103,6 +103,7 @@ test("a setting that changed, a message that it cost and a compaction are named 
       for (const number of [1, 2, 3, 4, 5, 6, 7])
         await said(tab, `Question ${number}: we must never water bed ${number} after noon. ${"And why? ".repeat(9)}`, `Answer ${number} to`);
       await tab.get("inspector-toggle").click();
+      await tab.unfoldSettings();
       await tab.get("max-messages").fill("4");
       await said(tab, "Question 8: and bed 8?", "Answer 8 to");
       await tab.get("requests-toggle").click();
@@ -197,7 +198,7 @@ test("the pane is there again after a reload", () =>
     await tab.openThread("Which beds need water?");
     await tab.get("requests-toggle").click();
     await listed(tab, 1);
-    assert.equal(await tab.get("requests-toggle").getAttribute("aria-pressed"), "true");
+    assert.equal(await tab.get("requests-toggle").getAttribute("aria-selected"), "true");
     await tab.page.reload();
     await tab.get("requests").waitFor();
     await listed(tab, 1);

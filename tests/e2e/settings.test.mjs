@@ -16,7 +16,7 @@ const answered = (tab) => tab.page.waitForFunction(() => document.querySelector(
 async function inspect(tab) {
   await tab.page.keyboard.press("Escape");
   await tab.get("inspector-toggle").click();
-  await tab.get("inspector").waitFor();
+  await tab.unfoldSettings();
   await answered(tab);
 }
 
@@ -53,6 +53,41 @@ test("a budget and a pin that the reader sets are in the next request, and a rel
       await said(tab, `Sixth: ${LONG}`, "to Sixth");
       const pinned = sent(model.asked.at(-1));
       assert.ok(pinned.length <= 5 && pinned[0].startsWith("user: First"), pinned.map((text) => text.slice(0, 20)).join());
+    },
+    { tools: "none" },
+  ));
+
+test("a message is pinned with one press, also while no panel is open, and the next request has it", () =>
+  talk(
+    site,
+    echo,
+    async (tab, model) => {
+      for (const word of ["First", "Second", "Third"]) await said(tab, `${word}: ${LONG}`, `to ${word}`);
+      await inspect(tab);
+      await tab.get("max-messages").fill("3");
+      await answered(tab);
+      await tab.get("close-side").click();
+      await tab.get("messages").focus();
+      await tab.page.keyboard.press("Home");
+      const first = tab.message("First:").first();
+      await first.hover();
+      await first.getByTestId("pin-message").click();
+      await tab.page.locator(".message.pinned").first().waitFor();
+      assert.equal(await first.getByTestId("pin-message").getAttribute("aria-pressed"), "true");
+      await said(tab, `Fourth: ${LONG}`, "to Fourth");
+      const pinned = sent(model.asked.at(-1));
+      assert.ok(pinned.length <= 3 && pinned[0].startsWith("user: First"), pinned.map((text) => text.slice(0, 20)).join());
+      await tab.page.reload();
+      await tab.ready();
+      await tab.get("message").first().waitFor();
+      await tab.get("messages").focus();
+      await tab.page.keyboard.press("Home");
+      await tab.page.locator(".message.pinned").first().waitFor();
+      await first.hover();
+      await first.getByTestId("pin-message").click();
+      await tab.page.waitForFunction(() => document.querySelector(".message.pinned") === null);
+      await said(tab, `Fifth: ${LONG}`, "to Fifth");
+      assert.ok(!sent(model.asked.at(-1))[0].startsWith("user: First"), "it is pinned no longer");
     },
     { tools: "none" },
   ));
@@ -153,6 +188,7 @@ test("the payload that the inspector shows is what Send sends, byte for byte, fo
         "a fact is among what was sent",
       );
       await madeAgain(tab, model.bodies);
+      await tab.unfoldSettings();
       await setAll(tab, {});
       await tab.get("payload").locator("summary").click();
       const says = (words) => tab.page.waitForFunction((words) => document.querySelector("[data-testid=payload-what]").textContent.includes(words), words);

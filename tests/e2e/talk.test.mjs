@@ -614,8 +614,9 @@ for (const colorScheme of ["light", "dark"])
           await tab.get("send").click();
           await tab.message("Answer 1 to hello.").waitFor();
           await quiet(tab);
-          await tab.message("Answer 1 to hello.").hover();
-          await tab.message("Answer 1 to hello.").getByTestId("reply").click();
+          const answer = tab.message("Answer 1 to hello.");
+          await (phone ? answer.tap() : answer.hover());
+          await answer.getByTestId("reply").click();
           await tab.get("target").waitFor();
           await look("target");
           // The composer covers nothing.

@@ -93,6 +93,25 @@ pub fn moment(year: u32, month: u32, day: u32, hour: u32, minute: u32) -> String
     format!("{day} {month} {year}, {hour:02}:{minute:02}")
 }
 
+/// A month of a year, counted from 0: `March 2024`.
+pub fn month(year: u32, month: u32) -> String {
+    const MONTHS: [&str; 12] = [
+        "January",
+        "February",
+        "March",
+        "April",
+        "May",
+        "June",
+        "July",
+        "August",
+        "September",
+        "October",
+        "November",
+        "December",
+    ];
+    format!("{} {year}", MONTHS.get(month as usize).copied().unwrap_or_default())
+}
+
 /// A text in small letters. In the browser its own are used: the tables of all letters are 8 kB of the page.
 pub fn lower(text: &str) -> String {
     #[cfg(target_arch = "wasm32")]

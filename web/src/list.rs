@@ -90,20 +90,36 @@ pub fn marks(info: &ThreadInfo) -> Vec<Mark> {
     marks
 }
 
-/// The positions of the transcripts whose title or source has every word of `query` in it (in any case), in order.
-/// Equal ones keep their order.
-pub fn arrange(all: &[ThreadInfo], query: &str, sort: Sort) -> Vec<usize> {
-    let words: Vec<String> = query.split_whitespace().map(format::lower).collect();
-    let matches = |info: &ThreadInfo| {
+/// What the list leaves out.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Filter<'a> {
+    /// Words that the title or the source must have, in any case.
+    pub query: &'a str,
+    /// The source; any where it is empty.
+    pub source: &'a str,
+    /// Whether there must be branches.
+    pub branched: bool,
+}
+
+impl Filter<'_> {
+    fn leaves(&self, words: &[String], info: &ThreadInfo) -> bool {
+        if self.branched && info.branches < 2 || !self.source.is_empty() && self.source != info.source {
+            return false;
+        }
         if words.is_empty() {
             return true;
         }
         let text = format::lower(&format!("{} {}", title(info), format::source(&info.source)));
         words.iter().all(|word| text.contains(word.as_str()))
-    };
+    }
+}
+
+/// The positions of the transcripts that a filter leaves, in order. Equal ones keep their order.
+pub fn arrange(all: &[ThreadInfo], filter: &Filter<'_>, sort: Sort) -> Vec<usize> {
+    let words: Vec<String> = filter.query.split_whitespace().map(format::lower).collect();
     // One key for every order, so that sorting is compiled once: what is more, then the title.
     let mut kept: Vec<(Reverse<i64>, String, usize)> = Vec::new();
-    for (at, info) in all.iter().enumerate().filter(|(_, info)| matches(info)) {
+    for (at, info) in all.iter().enumerate().filter(|(_, info)| filter.leaves(&words, info)) {
         let more = match sort {
             Sort::Newest => info.updated_at.unwrap_or(i64::MIN),
             Sort::Title => 0,
@@ -115,6 +131,59 @@ pub fn arrange(all: &[ThreadInfo], query: &str, sort: Sort) -> Vec<usize> {
     }
     kept.sort_unstable();
     kept.into_iter().map(|(_, _, at)| at).collect()
+}
+
+/// The kinds of archives that the threads come from, each once.
+pub fn sources(all: &[ThreadInfo]) -> Vec<String> {
+    let mut sources: Vec<String> = all.iter().map(|info| info.source.clone()).filter(|one| !one.is_empty()).collect();
+    sources.sort_unstable();
+    sources.dedup();
+    sources
+}
+
+/// Dates as the reader's clock has them.
+pub trait Calendar {
+    /// When the day of a time began.
+    fn day(&self, time: i64) -> i64;
+    /// When the month of a time began, its year, and its place in the year, from 0.
+    fn month(&self, time: i64) -> (i64, u32, u32);
+}
+
+/// A heading in the list, above the row `at`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Heading {
+    /// The row below it.
+    pub at: usize,
+    /// What it says.
+    pub words: String,
+}
+
+/// The headings above rows whose times are `times`, the newest first: days of late, then months.
+pub fn headings(times: impl IntoIterator<Item = Option<i64>>, now: i64, calendar: &impl Calendar) -> Vec<Heading> {
+    const DAY: i64 = 86_400_000;
+    let today = calendar.day(now);
+    let late =
+        [(today, "Today"), (calendar.day(today - 1), "Yesterday"), (calendar.day(today - 6 * DAY), "Last 7 days")];
+    let mut headings: Vec<Heading> = Vec::new();
+    // From when on the last heading holds; nothing is older than no time.
+    let mut from = None;
+    for (at, time) in times.into_iter().enumerate() {
+        let time = time.unwrap_or(i64::MIN);
+        if from.is_some_and(|from| time >= from) {
+            continue;
+        }
+        let (begins, words) = match late.into_iter().find(|(begins, _)| time >= *begins) {
+            Some((begins, words)) => (begins, words.to_owned()),
+            None if time == i64::MIN => (i64::MIN, "No date".to_owned()),
+            None => {
+                let (begins, year, month) = calendar.month(time);
+                (begins, format::month(year, month))
+            }
+        };
+        from = Some(begins);
+        headings.push(Heading { at, words });
+    }
+    headings
 }
 
 #[cfg(test)]
@@ -141,12 +210,16 @@ mod tests {
         ]
     }
 
+    fn words(query: &str) -> Filter<'_> {
+        Filter { query, ..Filter::default() }
+    }
+
     #[test]
     fn orders() {
-        assert_eq!(arrange(&some(), "", Sort::Newest), [1, 3, 0, 2]);
-        assert_eq!(arrange(&some(), "", Sort::Title), [3, 1, 2, 0]);
-        assert_eq!(arrange(&some(), "", Sort::Messages), [1, 2, 0, 3]);
-        assert_eq!(arrange(&some(), "", Sort::Branches), [3, 1, 2, 0]);
+        assert_eq!(arrange(&some(), &words(""), Sort::Newest), [1, 3, 0, 2]);
+        assert_eq!(arrange(&some(), &words(""), Sort::Title), [3, 1, 2, 0]);
+        assert_eq!(arrange(&some(), &words(""), Sort::Messages), [1, 2, 0, 3]);
+        assert_eq!(arrange(&some(), &words(""), Sort::Branches), [3, 1, 2, 0]);
     }
 
     #[test]
@@ -161,11 +234,69 @@ mod tests {
 
     #[test]
     fn filters_by_every_word_in_title_or_source() {
-        assert_eq!(arrange(&some(), "ÖL", Sort::Newest), [0]);
-        assert_eq!(arrange(&some(), "chatgpt", Sort::Newest), [0, 2]);
-        assert_eq!(arrange(&some(), "bread claude", Sort::Newest), [1]);
-        assert_eq!(arrange(&some(), "bread chatgpt", Sort::Newest), [] as [usize; 0]);
-        assert_eq!(arrange(&some(), "untitled", Sort::Newest), [2]);
+        assert_eq!(arrange(&some(), &words("ÖL"), Sort::Newest), [0]);
+        assert_eq!(arrange(&some(), &words("chatgpt"), Sort::Newest), [0, 2]);
+        assert_eq!(arrange(&some(), &words("bread claude"), Sort::Newest), [1]);
+        assert_eq!(arrange(&some(), &words("bread chatgpt"), Sort::Newest), [] as [usize; 0]);
+        assert_eq!(arrange(&some(), &words("untitled"), Sort::Newest), [2]);
+    }
+
+    #[test]
+    fn filters_by_source_and_by_branches() {
+        let filtered = |filter: Filter<'_>| arrange(&some(), &filter, Sort::Newest);
+        assert_eq!(filtered(Filter { source: "chatgpt", ..Filter::default() }), [0, 2]);
+        assert_eq!(filtered(Filter { branched: true, ..Filter::default() }), [1, 3, 2]);
+        assert_eq!(filtered(Filter { query: "apples", source: "", branched: true }), [3]);
+        assert_eq!(filtered(Filter { source: "chat", ..Filter::default() }), [] as [usize; 0]);
+        assert_eq!(sources(&some()), ["chatgpt", "claude"]);
+    }
+
+    /// A calendar whose months all have thirty days.
+    struct Even;
+
+    const DAY: i64 = 86_400_000;
+
+    impl Calendar for Even {
+        fn day(&self, time: i64) -> i64 {
+            time.div_euclid(DAY) * DAY
+        }
+
+        fn month(&self, time: i64) -> (i64, u32, u32) {
+            let month = time.div_euclid(30 * DAY);
+            (month * 30 * DAY, 2_000 + (month / 12) as u32, (month % 12) as u32)
+        }
+    }
+
+    fn said(times: &[Option<i64>], now: i64) -> Vec<(usize, String)> {
+        headings(times.iter().copied(), now, &Even).into_iter().map(|Heading { at, words }| (at, words)).collect()
+    }
+
+    #[test]
+    fn threads_stand_below_days_of_late_and_months() {
+        let now = 400 * DAY + 5;
+        let times =
+            [now, now - 4, now - 6, now - 3 * DAY, now - 6 * DAY, now - 8 * DAY, now - 40 * DAY, now - 390 * DAY];
+        let mut times = times.map(Some).to_vec();
+        times.push(None);
+        let found = said(&times, now);
+        let found: Vec<_> = found.iter().map(|(at, words)| (*at, words.as_str())).collect();
+        let expected = [
+            (0, "Today"),
+            (2, "Yesterday"),
+            (3, "Last 7 days"),
+            (5, "February 2001"),
+            (6, "January 2001"),
+            (7, "January 2000"),
+            (8, "No date"),
+        ];
+        assert_eq!(found, expected);
+    }
+
+    #[test]
+    fn times_ahead_of_the_clock_are_of_today() {
+        assert_eq!(said(&[Some(i64::MAX), Some(50 * DAY)], 40 * DAY), [(0, "Today".to_owned())]);
+        assert_eq!(said(&[], 0), []);
+        assert_eq!(said(&[None], 0), [(0, "No date".to_owned())]);
     }
 
     #[test]

@@ -14,7 +14,7 @@ pub fn fixed(count: usize, row: f64, scroll: f64, viewport: f64, margin: usize) 
 }
 
 /// The heights of blocks that lie one below the other.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub struct Heights {
     heights: Vec<f64>,
     measured: Vec<bool>,

@@ -279,13 +279,16 @@ pub struct Branch {
     pub damage: Option<String>,
     /// The compactions on it, the shallowest first.
     pub cards: Vec<Card>,
+    /// Its pinned nodes.
+    pub pins: Vec<MessageId>,
 }
 
 impl Branch {
-    /// The branch with the compactions on it.
-    pub fn new(outline: Outline, checkpoints: Vec<Checkpoint>) -> Self {
+    /// The branch with the compactions and the pins on it.
+    pub fn new(outline: Outline, checkpoints: Vec<Checkpoint>, pins: Vec<MessageId>) -> Self {
         let Outline { transcript, leaf, rows, damage } = outline;
-        Self { thread: transcript.into(), leaf, rows, damage, cards: checkpoints.into_iter().map(Into::into).collect() }
+        let cards = checkpoints.into_iter().map(Into::into).collect();
+        Self { thread: transcript.into(), leaf, rows, damage, cards, pins }
     }
 }
 
@@ -564,6 +567,7 @@ mod tests {
             rows: vec![row],
             damage: Some("d".into()),
             cards: Vec::new(),
+            pins: vec![MessageId::new("m").unwrap()],
         };
         let skipped = Skipped { place: "p".into(), reason: "r".into(), code: "c".into(), salvaged: true };
         let report =

@@ -119,6 +119,13 @@ export class Site {
     });
   }
 
+  /** Unfolds the settings in the panel Context, which is open. */
+  async unfoldSettings() {
+    const settings = this.get("settings");
+    await settings.waitFor();
+    if ((await settings.getAttribute("open")) === null) await settings.locator("summary").click();
+  }
+
   /** Picks files in the file picker and waits for the report. Files are paths, or `{ name, data }`. */
   async pick(files, options) {
     await this.closeReport();

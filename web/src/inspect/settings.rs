@@ -139,6 +139,11 @@ impl Control {
 }
 
 impl Setting {
+    /// Whether its value is a limit.
+    pub fn is_limit(&self) -> bool {
+        matches!(self.control, Control::Limit(_))
+    }
+
     fn read(&self, word: &str) -> Option<u64> {
         match self.control {
             Control::Limit(_) => read_limit(word),

@@ -287,6 +287,11 @@ fn header(parts: &Parts<'_>, id: &str) -> Element {
         acts = acts.child(offer("again", "Answer again, as a branch", "again"));
     }
     let acts = acts
+        .child(
+            button("pin", "Pin: each prompt of this branch has it", "icon")
+                .attr("data-testid", "pin-message")
+                .child(sign("pin")),
+        )
         .child(button("copy", "Copy this message", "icon").child(sign("copy")))
         .child(button("delete", "Delete from here on…", "icon").child(sign("trash")));
     header.child(acts)

@@ -51,23 +51,6 @@ pub fn IconButton(
     }
 }
 
-/// The head of what stands beside the thread: its name, what `children` add, and the button that closes it.
-#[component]
-pub fn SideHead(
-    name: &'static str,
-    close: &'static str,
-    #[prop(into)] press: Callback<()>,
-    #[prop(optional)] children: Option<Children>,
-) -> impl IntoView {
-    view! {
-        <header class="map-head">
-            <h2>{name}</h2>
-            {children.map(|children| children())}
-            <IconButton sign="close" words=close press/>
-        </header>
-    }
-}
-
 /// The choices of a select, by value and words; `chosen` is the value of the one that it begins with.
 pub fn choices<V: Into<String>>(all: impl IntoIterator<Item = (V, &'static str)>, chosen: &str) -> AnyView {
     let one = |(value, words): (V, &'static str)| {

@@ -73,6 +73,8 @@ pub enum Action {
         /// What it says now.
         text: String,
     },
+    /// Keep this in each prompt (`true`), or no longer.
+    Pin(MessageId, bool),
     /// Have this answered again, as a branch beside it.
     Again(MessageId),
     /// Go on after a failure.

@@ -17,7 +17,8 @@ pub fn Dialogs(page: Page) -> impl IntoView {
     move || open.get().map(|dialog| view! { <Modal page dialog/> })
 }
 
-fn title(dialog: &Dialog) -> &'static str {
+/// The title of a dialog.
+pub fn title(dialog: &Dialog) -> &'static str {
     match dialog {
         Dialog::Bin => "Bin",
         Dialog::DeleteAll => "Delete everything?",
@@ -28,6 +29,7 @@ fn title(dialog: &Dialog) -> &'static str {
         Dialog::Memory(_) => "Memory",
         Dialog::Connections => "Models",
         Dialog::Storage => "Storage and privacy",
+        Dialog::Palette => "Go to",
         Dialog::Keys => "Keys",
         Dialog::Help => "How to get an export",
     }

@@ -213,6 +213,30 @@ pub fn exact(time: i64) -> String {
     crate::format::moment(date.get_full_year(), date.get_month(), date.get_date(), date.get_hours(), date.get_minutes())
 }
 
+/// The reader's own time zone.
+pub struct Local;
+
+impl Local {
+    /// The first moment of a day; of a time that is no date, the time itself.
+    fn begins(year: u32, month: u32, day: i32, time: i64) -> i64 {
+        let begins = js_sys::Date::new_with_year_month_day(year, month as i32, day).get_time();
+        if begins.is_nan() { time } else { begins as i64 }
+    }
+}
+
+impl crate::list::Calendar for Local {
+    fn day(&self, time: i64) -> i64 {
+        let date = js_sys::Date::new(&JsValue::from_f64(time as f64));
+        Self::begins(date.get_full_year(), date.get_month(), date.get_date() as i32, time)
+    }
+
+    fn month(&self, time: i64) -> (i64, u32, u32) {
+        let date = js_sys::Date::new(&JsValue::from_f64(time as f64));
+        let (year, month) = (date.get_full_year(), date.get_month());
+        (Self::begins(year, month, 1, time), year, month)
+    }
+}
+
 /// The same time for machines, as `datetime` attributes want it.
 pub fn machine(time: i64) -> String {
     let date = js_sys::Date::new(&JsValue::from_f64(time as f64));

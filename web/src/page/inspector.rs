@@ -20,7 +20,9 @@ use tokio::sync::Mutex;
 
 use super::dom;
 use super::engine::Engine;
-use super::side::Side;
+use super::side::Sides;
+use super::state::Notices;
+use crate::beside::Side;
 use crate::inspect::{ENCODINGS, Instructions, Marks, PROVIDERS, Settings};
 use crate::wire::{Ask, Fitted, Inspect, Question, Reply, Talk};
 
@@ -46,6 +48,8 @@ struct Inner {
     settings: Settings,
     /// Whether the stored settings were read.
     loaded: bool,
+    /// Whether the settings are unfolded, also when the pane is drawn anew.
+    unfolded: bool,
     /// Whether settings are not stored yet.
     unsaved: bool,
     /// Instructions that are not stored yet.
@@ -80,7 +84,7 @@ struct Inner {
 pub struct Inspector {
     engine: Engine,
     leaf: RwSignal<Option<MessageId>>,
-    side: RwSignal<Option<Side>>,
+    sides: Sides,
     /// Counts changes of the marks, and of what the thread is to show.
     pub changed: RwSignal<u32>,
     /// Counts changes of the pins.
@@ -90,10 +94,11 @@ pub struct Inspector {
 
 impl Inspector {
     /// An inspector of the branch that ends at `leaf`.
-    pub fn new(engine: Engine, leaf: RwSignal<Option<MessageId>>, side: RwSignal<Option<Side>>) -> Self {
+    pub fn new(engine: Engine, leaf: RwSignal<Option<MessageId>>, sides: Sides) -> Self {
         let inner = Inner {
             settings: Settings::default(),
             loaded: false,
+            unfolded: false,
             unsaved: false,
             instructions: None,
             saving: Arc::default(),
@@ -113,7 +118,7 @@ impl Inspector {
         Self {
             engine,
             leaf,
-            side,
+            sides,
             changed: RwSignal::new(0),
             pinned: RwSignal::new(0),
             inner: StoredValue::new_local(inner),
@@ -161,11 +166,11 @@ impl Inspector {
 
     /// Whether it is shown beside the thread.
     fn is_open(self) -> bool {
-        self.side.get_untracked() == Some(Side::Context)
+        untrack(|| self.sides.shows(Side::Context))
     }
 
     /// It is no longer shown: its marks leave the thread.
-    pub fn closed(self) {
+    fn closed(self) {
         self.mark(None);
     }
 
@@ -186,6 +191,18 @@ impl Inspector {
         let Some(Selected { node, .. }) = self.selected() else { return };
         let pinned = !self.with(|inner| inner.pins.contains(&node));
         self.pin_all(vec![node], pinned);
+    }
+
+    /// Pins a message or removes its pin, whether the inspector is shown or not.
+    pub fn pin_at_once(self, node: MessageId, pinned: bool, notices: Notices) {
+        spawn_local(async move {
+            let nodes = vec![(node, pinned)];
+            match self.engine.ask(Ask::Inspect(Inspect::Pin { nodes, old: String::new() })).await {
+                Ok(_) => self.pinned.update(|times| *times += 1),
+                Err(error) => notices.fail(&error),
+            }
+            self.ask();
+        });
     }
 
     /// Removes all pins of the branch. Gives the nodes that had one.

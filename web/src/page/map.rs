@@ -7,8 +7,6 @@ use leptos::prelude::*;
 
 use self::chart::Chart;
 use self::plan::Plan;
-use super::basics::SideHead;
-use super::side::Side;
 use super::state::Page;
 use crate::format;
 
@@ -24,8 +22,8 @@ pub fn MapPane(page: Page) -> impl IntoView {
         })
     };
     view! {
-        <aside class="pane map" aria-label="Map of the branches" data-testid="map">
-            <SideHead name="Map" close="Close the map" press=move |()| page.turn(Side::Map)><span class="tally">{tally}</span></SideHead>
+        <div class="side-body" role="tabpanel" aria-label="Map of the branches" data-testid="map">
+            <p class="tally">{tally}</p>
             <div class="map-scroller" node_ref=plan.scroller on:scroll=move |_| plan.measure()>
                 <Show when=move || plan.failed.get()>
                     <p class="no-match">"The map could not be read."</p>
@@ -38,6 +36,6 @@ pub fn MapPane(page: Page) -> impl IntoView {
                 <span><i class="swatch role-tool"></i>"Other"</span>
                 <span><i class="swatch line"></i>"On the screen"</span>
             </footer>
-        </aside>
+        </div>
     }
 }

@@ -27,6 +27,7 @@ mod map;
 mod memory;
 mod nav;
 mod notices;
+mod palette;
 mod panels;
 mod prose;
 mod requests;
@@ -53,11 +54,11 @@ use dom::focus;
 use effects::{at_window, follow, soon};
 use imports::{Card, DropZone, PickButtons};
 use notices::NoticeList;
-use side::Side;
 use state::{Dialog, Page};
 use thread::ThreadPane;
 use threads::{Foot, Pane};
 
+use crate::beside::Side;
 use crate::route::Route;
 
 /// Mounts the page in place of its splash.
@@ -88,10 +89,10 @@ fn follow_engine(page: Page) {
 /// Keys that mean the same all over the page.
 fn pressed(page: Page, event: &KeyboardEvent) {
     // Also while one types, but not below a dialog.
-    let search = (event.ctrl_key() || event.meta_key()) && !event.alt_key() && event.key() == "k";
-    if search && page.dialog.with_untracked(Option::is_none) {
+    let palette = (event.ctrl_key() || event.meta_key()) && !event.alt_key() && event.key() == "k";
+    if palette && page.dialog.with_untracked(Option::is_none) {
         event.prevent_default();
-        return focus(".filter input");
+        return page.dialog.set(Some(Dialog::Palette));
     }
     let typing = dom::closest(event.target(), "input, select, textarea, dialog").is_some();
     if typing || event.ctrl_key() || event.meta_key() || event.alt_key() || event.default_prevented() {
@@ -100,11 +101,11 @@ fn pressed(page: Page, event: &KeyboardEvent) {
     match event.key().as_str() {
         "/" => focus(".filter input"),
         "?" => page.dialog.set(Some(Dialog::Keys)),
-        "m" => page.turn(Side::Map),
-        "c" => page.turn(Side::Context),
-        "q" => page.turn(Side::Requests),
+        "m" => page.sides.turn(Side::Map),
+        "c" => page.sides.turn(Side::Context),
+        "q" => page.sides.turn(Side::Requests),
         "e" if page.leaf.get_untracked().is_some() => page.show_epochs(None),
-        "p" if page.side.get_untracked() == Some(Side::Context) && page.leaf.get_untracked().is_some() => {
+        "p" if untrack(|| page.sides.shows(Side::Context)) && page.leaf.get_untracked().is_some() => {
             page.inspector.pin()
         }
         _ => return,
@@ -122,6 +123,7 @@ fn App(page: Page) -> impl IntoView {
         let route = page.nav.route();
         route.transcript.is_some() || route.fresh
     };
+    let at_least = move |panels| has_thread() && page.sides.shown().len() >= panels;
     let skip = move |event: MouseEvent| {
         event.prevent_default();
         focus(if page.nav.now().transcript.is_some() { "#messages" } else { "#thread-list" });
@@ -140,8 +142,9 @@ fn App(page: Page) -> impl IntoView {
         <main
             class="panes"
             class:with-thread=has_thread
-            class:with-side=move || page.side.get().is_some_and(|side| side != Side::Context) && has_thread()
-            class:with-inspector=move || page.shows(Side::Context) && has_thread()
+            class:with-side=move || at_least(1)
+            class:with-two=move || at_least(2)
+            class:with-inspector=move || at_least(1) && page.sides.shows(Side::Context)
             class:blank=move || page.threads.none()
         >
             <nav class="pane threads" aria-label="Threads">

@@ -17,12 +17,10 @@ use super::connections::ConnectionsPanel;
 use super::deletion::DeleteAll;
 use super::epochs::EpochsDialog;
 use super::imports::report::Report;
-use super::inspector::Pane;
-use super::map::MapPane;
 use super::memory::MemoryPanel;
-use super::requests::Requests;
+use super::palette::PalettePanel;
 use super::shortcuts::Shortcuts;
-use super::side::Side;
+use super::side::Frames;
 use super::state::{Dialog, Page};
 use super::storage::StorageDialog;
 use super::welcome::HowTo;
@@ -34,7 +32,7 @@ pub enum Panel {
     /// A dialog's body.
     Dialog(Dialog),
     /// What stands beside the thread.
-    Side(Side),
+    Sides,
     /// What an import did.
     Report(Arc<ImportReport>),
 }
@@ -52,9 +50,7 @@ part! {
 fn make(page: Page, panel: Panel) -> AnyView {
     match panel {
         Panel::Dialog(dialog) => body(page, dialog),
-        Panel::Side(Side::Context) => view! { <Pane page/> }.into_any(),
-        Panel::Side(Side::Map) => view! { <MapPane page/> }.into_any(),
-        Panel::Side(Side::Requests) => view! { <Requests page/> }.into_any(),
+        Panel::Sides => view! { <Frames page/> }.into_any(),
         Panel::Report(report) => view! { <Report page report/> }.into_any(),
     }
 }
@@ -70,6 +66,7 @@ fn body(page: Page, dialog: Dialog) -> AnyView {
         Dialog::Memory(at) => view! { <MemoryPanel page at/> }.into_any(),
         Dialog::Connections => view! { <ConnectionsPanel page/> }.into_any(),
         Dialog::Storage => view! { <StorageDialog page/> }.into_any(),
+        Dialog::Palette => view! { <PalettePanel page/> }.into_any(),
         Dialog::Keys => view! { <Shortcuts/> }.into_any(),
         Dialog::Help => view! { <HowTo/> }.into_any(),
     }
@@ -115,7 +112,7 @@ pub fn Later(page: Page, panel: Panel) -> impl IntoView {
 fn instead(panel: &Panel, words: AnyView) -> AnyView {
     match panel {
         Panel::Dialog(_) => words,
-        Panel::Side(_) => view! { <aside class="pane map">{words}</aside> }.into_any(),
+        Panel::Sides => view! { <aside class="pane beside">{words}</aside> }.into_any(),
         Panel::Report(_) => view! { <section class="import-card">{words}</section> }.into_any(),
     }
 }

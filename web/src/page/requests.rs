@@ -7,10 +7,9 @@ use threadkeep_core::MessageId;
 use wasm_bindgen::JsCast;
 use web_sys::HtmlElement;
 
-use super::basics::{SideHead, Sign, Time, drawn};
+use super::basics::{Sign, Time, drawn};
 use super::dom;
 use super::effects::soon;
-use super::side::Side;
 use super::state::Page;
 use crate::route::Route;
 use crate::wire::{Ask, Asked, Journal, Moved, Reply, Sent, Since};
@@ -137,15 +136,14 @@ pub fn Requests(page: Page) -> impl IntoView {
         }
     });
     view! {
-        <aside class="pane map requests" aria-label="Requests" data-testid="requests">
-            <SideHead name="Requests" close="Close the requests" press=move |()| page.turn(Side::Requests)/>
+        <div class="side-body requests" role="tabpanel" aria-label="Requests" data-testid="requests">
             <div class="requests-body">
                 <p class="requests-total" role="status" data-testid="requests-total">{move || pane.summary()}</p>
                 <ol class="requests-list" data-testid="requests-list">
                     <For each=move || pane.lines() key=Line::key children=move |line| view! { <Request pane line/> }/>
                 </ol>
             </div>
-        </aside>
+        </div>
     }
 }
 

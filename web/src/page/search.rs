@@ -1,5 +1,5 @@
 //! The search inside messages: what is typed into the filter is looked for there too, a moment after the last key. Goes in: the
-//! filter's words, chosen roles and sources. Comes out: hits below the threads, each of which opens the branch that holds it.
+//! filter's words, chosen roles, and the list's source. Comes out: hits below the threads, each of which opens the branch that holds it.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -8,7 +8,7 @@ use leptos::prelude::*;
 use leptos::task::spawn_local;
 use threadkeep_core::TranscriptId;
 
-use super::basics::{Sign, Time, drawn};
+use super::basics::{Time, drawn};
 use super::effects::follow;
 use super::state::{Dialog, Line, Page};
 use crate::route::Route;
@@ -25,11 +25,14 @@ const ROLES: [(&str, &str); 3] = [("user", "You"), ("assistant", "Assistant"), (
 #[derive(Clone, Copy)]
 pub struct Search {
     page: Page,
+    /// What is looked for.
+    query: RwSignal<String>,
+    /// The kind of archive that it must come from; any where it is empty.
+    source: RwSignal<String>,
     found: RwSignal<Option<Arc<Found>>>,
     busy: RwSignal<bool>,
     failed: RwSignal<Option<String>>,
     role: RwSignal<String>,
-    source: RwSignal<String>,
     /// Counts what was asked, so that a late answer does not replace a newer one.
     asked: StoredValue<usize>,
 }
@@ -60,15 +63,16 @@ fn enough(query: &str) -> bool {
 }
 
 impl Search {
-    /// Begins to follow the filter.
-    pub fn start(page: Page) -> Self {
+    /// Begins to follow the words of `query`, and `source`.
+    pub fn start(page: Page, query: RwSignal<String>, source: RwSignal<String>) -> Self {
         let search = Self {
             page,
+            query,
+            source,
             found: RwSignal::new(None),
             busy: RwSignal::new(false),
             failed: RwSignal::new(None),
             role: RwSignal::new(String::new()),
-            source: RwSignal::new(String::new()),
             asked: StoredValue::new(0),
         };
         follow(move || search.changed());
@@ -77,7 +81,7 @@ impl Search {
 
     /// Something that decides what is found has changed: the words, the chips, or the threads.
     fn changed(self) {
-        let query = self.page.threads.query.with(|query| query.trim().to_owned());
+        let query = self.query.with(|query| query.trim().to_owned());
         let find = Find { query, role: self.role.get(), source: self.source.get() };
         self.page.threads.all.track();
         let number = self.asked.get_value() + 1;
@@ -89,11 +93,16 @@ impl Search {
         }
         self.busy.set(true);
         let ask = move || {
-            if self.asked.get_value() == number {
+            if self.is_newest(number) {
                 spawn_local(self.look(find, number));
             }
         };
         set_timeout(ask, Duration::from_millis(PAUSE));
+    }
+
+    /// Whether nothing was asked since, and whoever asked is still there.
+    fn is_newest(self, number: usize) -> bool {
+        self.asked.try_get_value() == Some(number)
     }
 
     /// Searches, and goes on as long as there are messages that are not indexed.
@@ -101,7 +110,7 @@ impl Search {
         let mut indexed = None;
         loop {
             let answer = self.page.engine.ask(Ask::Find(find.clone())).await;
-            if self.asked.get_value() != number {
+            if !self.is_newest(number) {
                 return;
             }
             let more = match answer {
@@ -133,6 +142,11 @@ impl Search {
     /// Whether it looked everywhere and found nothing; tracks.
     pub fn in_vain(self) -> bool {
         !self.busy.get() && self.count() == 0
+    }
+
+    /// The hits, the best first; tracks.
+    pub fn hits(self) -> Vec<Hit> {
+        self.found.with(|found| found.as_ref().map(|found| found.hits.clone()).unwrap_or_default())
     }
 
     fn hit(self, at: usize) -> Option<Hit> {
@@ -185,25 +199,11 @@ impl Search {
 
     /// Whether there is something to search for; tracks.
     fn active(self) -> bool {
-        self.page.threads.query.with(|query| enough(query.trim())) && !self.page.threads.none()
-    }
-
-    /// The kinds of archives that the threads come from; tracks.
-    fn sources(self) -> Vec<String> {
-        let mut sources: Vec<String> = self.page.threads.all.with(|all| {
-            all.iter()
-                .flat_map(|all| all.iter())
-                .map(|info| info.source.clone())
-                .filter(|one| !one.is_empty())
-                .collect()
-        });
-        sources.sort_unstable();
-        sources.dedup();
-        sources
+        self.query.with(|query| enough(query.trim())) && !self.page.threads.none()
     }
 
     /// The title of what holds a hit; tracks.
-    fn title(self, hit: &Hit) -> String {
+    pub fn title(self, hit: &Hit) -> String {
         let Some(thread) = &hit.transcript else { return "Memory".to_owned() };
         self.page.threads.find(thread).as_ref().map_or(list::UNTITLED, list::title).to_owned()
     }
@@ -247,7 +247,7 @@ pub fn Searching(search: Search) -> impl IntoView {
     }
 }
 
-/// The chips, and the choice of a source where there are several.
+/// Whose words are looked for.
 #[component]
 fn Limits(search: Search) -> impl IntoView {
     let chip = move |(role, name): (&'static str, &'static str)| {
@@ -265,36 +265,10 @@ fn Limits(search: Search) -> impl IntoView {
             </button>
         }
     };
-    let sources = Memo::new(move |_| search.sources());
-    let source = move || {
-        let sources = sources.get();
-        (sources.len() > 1).then(|| view! { <Source search sources/> })
-    };
     view! {
         <div class="chips" role="group" aria-label="Only in messages of">
             {ROLES.into_iter().map(chip).collect_view()}
-            {source}
         </div>
-    }
-}
-
-/// The choice of a kind of archive.
-#[component]
-fn Source(search: Search, sources: Vec<String>) -> impl IntoView {
-    let now = search.source.get_untracked();
-    let option = |one: String| {
-        let (name, selected) = (drawn(format::source(&one)), one == now);
-        view! { <option value=one selected=selected>{name}</option> }
-    };
-    view! {
-        <label class="sort">
-            <span class="for-readers">"Only from"</span>
-            <select data-testid="only-source" on:change=move |event| search.source.set(event_target_value(&event))>
-                <option value="">"Any source"</option>
-                {sources.into_iter().map(option).collect_view()}
-            </select>
-            <Sign name="down"/>
-        </label>
     }
 }
 

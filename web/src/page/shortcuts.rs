@@ -10,7 +10,11 @@ pub fn Shortcuts() -> impl IntoView {
             <div><dt><kbd>"↑"</kbd>" "<kbd>"↓"</kbd></dt><dd>"Move in the list of threads, or on the map"</dd></div>
             <div><dt><kbd>"Enter"</kbd></dt><dd>"Open what is marked"</dd></div>
             <div>
-                <dt><kbd>"/"</kbd>" "<kbd>"Ctrl+K"</kbd></dt>
+                <dt><kbd>"Ctrl+K"</kbd></dt>
+                <dd>"Go to any act, setting, thread or message"</dd>
+            </div>
+            <div>
+                <dt><kbd>"/"</kbd></dt>
                 <dd>"Search threads and messages; "<kbd>"Esc"</kbd>" there ends it"</dd>
             </div>
             <div><dt><kbd>"j"</kbd>" "<kbd>"k"</kbd></dt><dd>"Next and previous message"</dd></div>

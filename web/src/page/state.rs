@@ -8,16 +8,21 @@ mod threads;
 use leptos::prelude::*;
 use threadkeep_core::{MessageId, TranscriptId};
 
+use super::dom;
 use super::engine::Engine;
 use super::inspector::Inspector;
 use super::keys::Connections;
 use super::nav::Nav;
-use super::side::Side;
+use super::side::Sides;
 use super::talk::Talking;
+use crate::beside::Side;
 
 pub use imports::Imports;
 pub use notices::{Notice, Notices};
 pub use threads::Threads;
+
+/// Where this browser remembers that depths are shown.
+const DEPTHS: &str = "threadkeep.depths";
 
 /// A dialog.
 #[derive(Debug, Clone, PartialEq)]
@@ -55,6 +60,8 @@ pub enum Dialog {
     Connections,
     /// Storage and privacy.
     Storage,
+    /// Where to?
+    Palette,
     /// Keys.
     Keys,
     /// How to get an export.
@@ -97,7 +104,9 @@ pub struct Page {
     /// The open dialog.
     pub dialog: RwSignal<Option<Dialog>>,
     /// What stands beside the thread.
-    pub side: RwSignal<Option<Side>>,
+    pub sides: Sides,
+    /// Whether each message says how deep in its reply chain it is, and in which turn.
+    pub depths: RwSignal<bool>,
     /// The context inspector.
     pub inspector: Inspector,
     /// The models that one can talk to.
@@ -130,10 +139,11 @@ impl Page {
     /// Starts everything.
     pub fn start() -> Self {
         let engine = Engine::start();
-        let side = RwSignal::new(Side::remembered());
+        let resized = RwSignal::new(0);
+        let sides = Sides::start(resized);
         let leaf = RwSignal::new(None);
         let connections = Connections::start();
-        let inspector = Inspector::new(engine, leaf, side);
+        let inspector = Inspector::new(engine, leaf, sides);
         Self {
             engine,
             nav: Nav::start(),
@@ -141,12 +151,13 @@ impl Page {
             notices: Notices::new(),
             imports: Imports::new(),
             dialog: RwSignal::new(None),
-            side,
+            sides,
+            depths: RwSignal::new(dom::remembered(DEPTHS).is_some()),
             inspector,
             connections,
             talking: Talking::start(engine, connections, inspector),
             target: RwSignal::new(None),
-            resized: RwSignal::new(0),
+            resized,
             tree: RwSignal::new(0),
             thread: RwSignal::new(None),
             leaf,
@@ -165,27 +176,21 @@ impl Page {
         route.transcript != self.thread.get() || route.leaf.as_ref().is_some_and(other)
     }
 
-    /// Whether this stands beside the thread; tracks.
-    pub fn shows(self, side: Side) -> bool {
-        self.side.get() == Some(side)
-    }
-
-    /// Shows this beside the thread, or nothing there where it is shown already, and remembers that.
-    pub fn turn(self, side: Side) {
-        let now = self.side.get_untracked();
-        self.side.set(if now == Some(side) { None } else { Some(side) });
-        Side::remember(self.side.get_untracked());
-        if now == Some(Side::Context) {
-            self.inspector.closed();
+    /// Shows or hides the depth of each message, and remembers that.
+    pub fn turn_depths(self) {
+        let shown = !self.depths.get_untracked();
+        if shown {
+            dom::remember(DEPTHS, "shown")
+        } else {
+            dom::forget(DEPTHS)
         }
+        self.depths.set(shown);
     }
 
     /// Shows a request in the list beside the thread.
     pub fn show_request(self, id: String) {
         self.request.set(Some(id));
-        if self.side.get_untracked() != Some(Side::Requests) {
-            self.turn(Side::Requests);
-        }
+        self.sides.show(Side::Requests);
     }
 
     /// Shows the epochs of the branch that is on the screen, beginning with a checkpoint's.

@@ -105,9 +105,8 @@ pub fn ThreadPane(page: Page) -> impl IntoView {
         let shown = thread.shown.get();
         page.engine.is_open() && (shown == Shown::Thread || shown == Shown::Nothing && begun())
     };
-    let side = Memo::new(move |_| page.side.get().filter(|_| is_thread()));
     view! {
-        <section class="pane thread" aria-label="Thread" data-testid="thread">
+        <section class="pane thread" class:with-depths=move || page.depths.get() aria-label="Thread" data-testid="thread">
             <Show when=is_thread>
                 <Head thread/>
                 <Summarised thread/>
@@ -134,7 +133,11 @@ pub fn ThreadPane(page: Page) -> impl IntoView {
                 <Composer page/>
             </Show>
         </section>
-        {move || side.get().map(|side| view! { <Later page panel=Panel::Side(side)/> })}
+        <Show when=is_thread>
+            <Show when=move || !page.sides.shown().is_empty()>
+                <Later page panel=Panel::Sides/>
+            </Show>
+        </Show>
     }
 }
 

@@ -11,13 +11,18 @@ use super::effects::{follow, soon};
 use super::search::{Hits, Search, Searching};
 use super::state::{Dialog, Page};
 use super::theme::Colours;
-use crate::list::{self, Mark, Sort};
+use crate::format;
+use crate::list::{self, Filter, Heading, Mark, Sort};
 use crate::route::Route;
+use crate::window::Heights;
 use crate::wire::ThreadInfo;
-use crate::{format, window};
 
 /// The height of a row, as the style sheet has it.
 const ROW: usize = 56;
+/// The height of a heading.
+const HEADING: usize = 28;
+/// How many pixels above and below what is on the screen are built.
+const MARGIN: f64 = 340.0;
 
 /// The list. A handle: copies are the same.
 #[derive(Clone, Copy)]
@@ -26,6 +31,10 @@ struct List {
     search: Search,
     /// Which threads the filter leaves, in order; none while they have not been read.
     order: Memo<Option<Vec<usize>>>,
+    /// The headings above some rows.
+    headings: Memo<Vec<Heading>>,
+    /// Where each row begins, its heading included.
+    heights: Memo<Heights>,
     /// What is on the screen: from which pixel on, and how many.
     seen: RwSignal<(i32, i32)>,
     /// The row that the keys are at. Those after the threads are hits.
@@ -41,6 +50,8 @@ struct Row {
     info: ThreadInfo,
     at: usize,
     count: usize,
+    /// How many pixels of the list are above it.
+    top: usize,
     active: bool,
     selected: bool,
 }
@@ -51,12 +62,36 @@ impl List {
         let threads = page.threads;
         let order = Memo::new(move |_| {
             let sort = threads.sort.get();
-            threads.query.with(|query| threads.all.with(|all| all.as_ref().map(|all| list::arrange(all, query, sort))))
+            let (query, source) = (threads.query.get(), threads.source.get());
+            let filter = Filter { query: &query, source: &source, branched: threads.branched.get() };
+            threads.all.with(|all| all.as_ref().map(|all| list::arrange(all, &filter, sort)))
+        });
+        let headings = Memo::new(move |_| {
+            if threads.sort.get() != Sort::Newest {
+                return Vec::new();
+            }
+            let times = |all: &[ThreadInfo], order: &[usize]| {
+                let time = |at: &usize| all.get(*at).and_then(|info| info.updated_at);
+                list::headings(order.iter().map(time), dom::now(), &dom::Local)
+            };
+            order.with(|order| {
+                let order = order.as_deref().unwrap_or_default();
+                threads.all.with(|all| all.as_ref().map(|all| times(all, order)).unwrap_or_default())
+            })
+        });
+        let heights = Memo::new(move |_| {
+            let mut rows = vec![ROW as f64; order.with(|order| order.as_ref().map_or(0, Vec::len))];
+            for heading in headings.get() {
+                rows[heading.at] += HEADING as f64;
+            }
+            Heights::new(rows)
         });
         let list = Self {
             page,
-            search: Search::start(page),
+            search: Search::start(page, threads.query, threads.source),
             order,
+            headings,
+            heights,
             seen: RwSignal::new((0, 900)),
             active: RwSignal::new(0),
             field: NodeRef::new(),
@@ -157,7 +192,10 @@ impl List {
         self.active.set(to);
         let Some(scroller) = self.scroller.get_untracked() else { return };
         match to.checked_sub(threads_here) {
-            None => dom::reveal(&scroller, to * ROW, ROW),
+            None => {
+                let (top, height) = self.heights.with_untracked(|heights| (heights.top(to), heights.height(to)));
+                dom::reveal(&scroller, top as usize, height as usize);
+            }
             Some(hit) => {
                 if let Some(hit) = dom::find(&format!("#hit-{hit}")) {
                     dom::reveal(&scroller, hit.offset_top() as usize, hit.offset_height() as usize);
@@ -170,12 +208,14 @@ impl List {
     fn rows(self) -> Vec<Row> {
         let (active, count, route) = (self.active.get(), self.count(), self.page.nav.route());
         let (scroll, height) = self.seen.get();
-        let range = window::fixed(count, ROW as f64, scroll.into(), height.into(), 6);
+        let heights = self.heights.get();
+        let range = heights.visible(scroll.into(), height.into(), MARGIN);
         let row = |at: usize, info: &ThreadInfo| {
             let (active, selected) = (active == at, route.transcript.as_ref() == Some(&info.id));
+            let bottom = heights.top(at + 1) as usize;
             // All that the row may show is in its key.
-            let key = format!("{at}/{count} {active} {selected} {info:?}");
-            Row { key, info: info.clone(), at, count, active, selected }
+            let key = format!("{at}/{count} {bottom} {active} {selected} {info:?}");
+            Row { key, info: info.clone(), at, count, top: bottom - ROW, active, selected }
         };
         self.order.with(|order| {
             self.page.threads.all.with(|all| {
@@ -183,6 +223,12 @@ impl List {
                 range.filter_map(|at| Some(row(at, all.get(*order.get(at)?)?))).collect()
             })
         })
+    }
+
+    /// The headings, and how many pixels of the list are above each; tracks.
+    fn labels(self) -> Vec<(usize, String)> {
+        let heights = self.heights.get();
+        self.headings.get().into_iter().map(|Heading { at, words }| (heights.top(at) as usize, words)).collect()
     }
 
     /// Says how many threads there are; tracks.
@@ -199,6 +245,11 @@ impl List {
     /// Something else is to be filtered for.
     fn filter(self, query: String) {
         self.page.threads.query.set(query);
+        self.to_start();
+    }
+
+    /// Something else is listed: the first of it.
+    fn to_start(self) {
         self.active.set(0);
         if let Some(scroller) = self.scroller.get_untracked() {
             scroller.set_scroll_top(0);
@@ -216,7 +267,9 @@ impl List {
     /// Whether a filter leaves nothing; tracks.
     fn is_in_vain(self) -> bool {
         let threads = self.page.threads;
-        self.count() == 0 && self.search.in_vain() && !threads.query.with(String::is_empty) && !threads.none()
+        let filtered =
+            !threads.query.with(String::is_empty) || threads.branched.get() || !threads.source.with(String::is_empty);
+        self.count() == 0 && self.search.in_vain() && filtered && !threads.none()
     }
 }
 
@@ -238,7 +291,8 @@ pub fn Pane(page: Page) -> impl IntoView {
             on:scroll=move |_| list.measure()
             on:keydown=move |event| list.key(&event)
         >
-            <div class="thread-rows" style:height=move || format!("{}px", list.count() * ROW)>
+            <div class="thread-rows" style:height=move || dom::px(list.heights.with(Heights::total))>
+                <For each=move || list.labels() key=|(top, words)| format!("{top} {words}") children=label/>
                 <For
                     each=move || list.rows()
                     key=|row| row.key.clone()
@@ -290,15 +344,81 @@ fn Filters(list: List) -> impl IntoView {
                     <Sign name="down"/>
                 </label>
             </div>
+            <Kinds list/>
             <Searching search=list.search/>
         </div>
+    }
+}
+
+/// Which kinds of threads are listed, and searched: of one source, or with branches. Each is there where it tells threads apart.
+#[component]
+fn Kinds(list: List) -> impl IntoView {
+    let threads = list.page.threads;
+    let sources =
+        Memo::new(move |_| threads.all.with(|all| all.as_ref().map(|all| list::sources(all)).unwrap_or_default()));
+    follow(move || {
+        // The last thread of the source is gone.
+        let chosen = threads.source.get();
+        if !chosen.is_empty() && !sources.with(|sources| sources.contains(&chosen)) {
+            threads.source.set(String::new());
+        }
+    });
+    let branched = Memo::new(move |_| {
+        threads.branched.get()
+            || threads.all.with(|all| all.as_ref().is_some_and(|all| all.iter().any(|info| info.branches > 1)))
+    });
+    let turn = move |_| {
+        threads.branched.update(|only| *only = !*only);
+        list.to_start();
+    };
+    let choose = move |source: String| {
+        threads.source.set(source);
+        list.to_start();
+    };
+    view! {
+        <div class="chips" role="group" aria-label="Only threads">
+            <Show when=move || branched.get()>
+                <button
+                    type="button"
+                    class="chip"
+                    data-testid="only-branched"
+                    aria-pressed=move || threads.branched.get().to_string()
+                    on:click=turn
+                >
+                    "With branches"
+                </button>
+            </Show>
+            {move || {
+                let sources = sources.get();
+                (sources.len() > 1).then(|| view! { <Source now=threads.source.get_untracked() sources choose/> })
+            }}
+        </div>
+    }
+}
+
+/// The choice of a kind of archive.
+#[component]
+fn Source(now: String, sources: Vec<String>, choose: impl Fn(String) + 'static) -> impl IntoView {
+    let option = |one: String| {
+        let (name, selected) = (drawn(format::source(&one)), one == now);
+        view! { <option value=one selected=selected>{name}</option> }
+    };
+    view! {
+        <label class="sort">
+            <span class="for-readers">"Only from"</span>
+            <select data-testid="only-source" on:change=move |event| choose(event_target_value(&event))>
+                <option value="">"Any source"</option>
+                {sources.into_iter().map(option).collect_view()}
+            </select>
+            <Sign name="down"/>
+        </label>
     }
 }
 
 /// One thread.
 #[component]
 fn ThreadRow(list: List, row: Row) -> impl IntoView {
-    let Row { info, at, count, active, selected, .. } = row;
+    let Row { info, at, count, top, active, selected, .. } = row;
     let title = list::title(&info).to_owned();
     let id = info.id.clone();
     let open = move |event: MouseEvent| {
@@ -320,7 +440,7 @@ fn ThreadRow(list: List, row: Row) -> impl IntoView {
             aria-selected=if selected { "true" } else { "false" }
             aria-setsize=count.to_string()
             aria-posinset=(at + 1).to_string()
-            style:top=format!("{}px", at * ROW)
+            style:top=format!("{top}px")
             on:click=open
         >
             <p class="thread-title" dir="auto" title=title.clone()>{drawn(&title)}</p>
@@ -330,6 +450,13 @@ fn ThreadRow(list: List, row: Row) -> impl IntoView {
                 <span class="source">{drawn(format::source(&info.source))}</span>
             </p>
         </div>
+    }
+}
+
+/// A heading, so many pixels below the first.
+fn label((top, words): (usize, String)) -> impl IntoView {
+    view! {
+        <p class="thread-heading" aria-hidden="true" data-testid="thread-heading" style:top=format!("{top}px")>{words}</p>
     }
 }
 

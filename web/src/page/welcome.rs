@@ -8,8 +8,8 @@ use web_sys::{Blob, File, Response};
 
 use super::basics::Sign;
 use super::dom;
-use super::side::Side;
 use super::state::{Dialog, Page};
+use crate::beside::Side;
 use crate::connections::Connection;
 use crate::format;
 use crate::sentinel::Sentinel;
@@ -30,9 +30,7 @@ fn try_sample(page: Page) {
     if page.connections.book.with_untracked(|book| book.in_use().is_none()) {
         page.connections.choose(Connection::demo());
     }
-    if page.side.get_untracked() != Some(Side::Context) {
-        page.turn(Side::Context);
-    }
+    page.sides.show(Side::Context);
     spawn_local(async move {
         match sample().await {
             Some(file) => {

@@ -185,7 +185,8 @@ async fn answer(engine: &Engine, ask: Ask) -> Result<Reply, KeepError> {
             let outline = engine.outline(&transcript, leaf.as_ref()).await?;
             // A damaged branch is shown as far as it can be, without them.
             let checkpoints = engine.checkpoints(outline.leaf.as_str()).await.unwrap_or_default();
-            Reply::Branch(Box::new(Branch::new(outline, checkpoints)))
+            let pins = engine.pins(outline.leaf.as_str()).await.unwrap_or_default();
+            Reply::Branch(Box::new(Branch::new(outline, checkpoints, pins)))
         }
         Ask::Rows { leaf, start, end } => {
             Reply::Nodes(engine.rows(&leaf, start, end).await?.into_iter().map(Into::into).collect())

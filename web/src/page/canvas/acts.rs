@@ -4,7 +4,7 @@ use std::rc::Rc;
 
 use leptos::task::spawn_local;
 use threadkeep::protocol::Fork;
-use threadkeep_core::Message;
+use threadkeep_core::{Message, MessageId};
 use wasm_bindgen::prelude::*;
 use web_sys::Element;
 
@@ -103,6 +103,13 @@ impl Canvas {
                     (self.act)(Action::Delete(node.id.clone()));
                 }
             }
+            "pin" => {
+                let node = row.and_then(|row| self.node(row)).map(|node| node.id.clone());
+                let pinned = node.as_ref().and_then(|node| self.is_pinned(node));
+                if let (Some(node), Some(pinned)) = (node, pinned) {
+                    (self.act)(Action::Pin(node, !pinned));
+                }
+            }
             "reply" | "edit" | "again" | "go-on" | "resume" => {
                 if let Some(row) = row {
                     self.talk(&action, row);
@@ -191,6 +198,12 @@ impl Canvas {
             _ => Action::Resume(node.id.clone()),
         };
         (self.act)(action);
+    }
+
+    /// Whether a message of the branch is pinned.
+    fn is_pinned(&self, node: &MessageId) -> Option<bool> {
+        let held = self.state.borrow();
+        held.as_ref().map(|state| state.outline.pins.contains(node))
     }
 
     /// The fork at a row: between its answers, or between its questions.

@@ -20,6 +20,11 @@ pub fn dress(state: &State, row: usize, element: &Element) {
     set("in-chain", chosen.is_some_and(|chosen| row <= chosen));
     let id = state.outline.rows.get(row).map(|row| &row.id);
     set("lit", id.is_some_and(|id| sources(state).contains(id)));
+    let pinned = id.is_some_and(|id| state.outline.pins.contains(id));
+    set("pinned", pinned);
+    if let Ok(Some(button)) = element.query_selector(":scope > .message-head [data-do=pin]") {
+        let _ = button.set_attribute("aria-pressed", if pinned { "true" } else { "false" });
+    }
     carried::dress(state, id, element);
 }
 

@@ -5,17 +5,17 @@ use std::rc::Rc;
 
 use leptos::prelude::*;
 use leptos::task::spawn_local;
+use web_sys::Event;
 
 use super::Inspector;
 use super::controls::{Controls, InstructionFields};
 use super::gauge::{Gauge, Kinds, Legend, Policies};
 use crate::format::plural;
-use crate::page::basics::{SideHead, Sign};
+use crate::page::basics::Sign;
 use crate::page::composer;
 use crate::page::dom;
 use crate::page::effects::{follow, soon};
 use crate::page::engine::State;
-use crate::page::side::Side;
 use crate::page::state::Page;
 
 /// What stands beside the thread: the context of the open branch.
@@ -23,22 +23,30 @@ use crate::page::state::Page;
 pub fn Pane(page: Page) -> impl IntoView {
     let inspector = page.inspector;
     begin(page);
-    let settings = inspector.with(|inner| inner.settings);
+    let (settings, unfolded) = inspector.with(|inner| (inner.settings, inner.unfolded));
+    let folded = move |event: Event| {
+        let open = dom::closest(event.target(), "details").is_some_and(|details| details.has_attribute("open"));
+        inspector.with(|inner| inner.unfolded = open);
+    };
     view! {
-        <aside class="pane map inspector" aria-label="Context" data-testid="inspector" aria-busy="true">
-            <SideHead name="Context" close="Close the context inspector" press=move |()| page.turn(Side::Context)/>
+        <div class="side-body inspector" role="tabpanel" aria-label="Context" data-testid="inspector" aria-busy="true">
             <div class="inspector-body" on:input=move |event| inspector.entered(&event)>
                 <p class="note" role="status" data-testid="note" hidden></p>
                 <Gauge inspector/>
                 <dl class="kinds" aria-label="Tokens by kind"><Kinds/></dl>
-                <section aria-label="Settings"><Controls settings/></section>
+                <Messages inspector/>
+                <Chosen page/>
+                <section>
+                    <details class="payload" data-testid="settings" open=unfolded on:toggle=folded>
+                        <summary>"Settings"</summary>
+                        <Controls settings/>
+                    </details>
+                </section>
                 <section><InstructionFields inspector/></section>
                 <section>
                     <h3>"Both policies"</h3>
                     <Policies/>
                 </section>
-                <Messages inspector/>
-                <Chosen page/>
                 <section>
                     <h3>"Epochs"</h3>
                     <p class="faint">
@@ -58,7 +66,7 @@ pub fn Pane(page: Page) -> impl IntoView {
                 </section>
                 <PayloadSection page/>
             </div>
-        </aside>
+        </div>
     }
 }
 
@@ -78,6 +86,7 @@ fn begin(page: Page) {
             soon(move || inspector.ask());
         }
     });
+    on_cleanup(move || inspector.closed());
     inspector.with(|inner| inner.next = Some(Rc::new(move || composer::next_request(page))));
 }
 

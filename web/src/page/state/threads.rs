@@ -28,6 +28,10 @@ pub struct Threads {
     pub stats: RwSignal<Option<Stats>>,
     /// What the filter says.
     pub query: RwSignal<String>,
+    /// The source that threads and messages must be of; any where it is empty.
+    pub source: RwSignal<String>,
+    /// Whether only threads with branches are listed.
+    pub branched: RwSignal<bool>,
     /// The order.
     pub sort: RwSignal<Sort>,
     /// What was lost since the last visit.
@@ -43,6 +47,8 @@ impl Threads {
             all: RwSignal::new(None),
             stats: RwSignal::new(None),
             query: RwSignal::new(String::new()),
+            source: RwSignal::new(String::new()),
+            branched: RwSignal::new(false),
             sort: RwSignal::new(Sort::of(&dom::remembered(SORT).unwrap_or_default())),
             lost: RwSignal::new(None),
             due: StoredValue::new(false),

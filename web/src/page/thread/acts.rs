@@ -69,6 +69,7 @@ impl Thread {
                     self.page.dialog.set(Some(Dialog::Compare { transcript, leaves: [leaf, other] }));
                 }
             }
+            Action::Pin(node, pinned) => self.page.inspector.pin_at_once(node, pinned, self.page.notices),
             Action::Again(node) => self.take(Turn::Again(node)),
             Action::GoOn(node) => self.take(Turn::GoOn(node)),
             Action::Resume(node) => self.take(Turn::Resume(node)),

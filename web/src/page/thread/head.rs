@@ -6,10 +6,11 @@ use leptos::task::spawn_local;
 use web_sys::KeyboardEvent;
 
 use super::state::Thread;
+use crate::beside::Side;
 use crate::page::basics::{IconButton, Sign, Time, drawn};
 use crate::page::bin;
 use crate::page::effects::{follow, soon};
-use crate::page::side::Side;
+use crate::page::side;
 use crate::page::state::{Dialog, Page};
 use crate::route::Route;
 use crate::wire::{Ask, Removed, ThreadInfo};
@@ -147,23 +148,11 @@ fn Acts(thread: Thread) -> impl IntoView {
     let export = move || page.export_soon(untrack(|| info(thread)));
     view! {
         <div class="thread-acts">
-            <Toggle
-                page
-                side=Side::Context
-                id="inspector-toggle"
-                sign="gauge"
-                name="Context"
-                about="Context: what a model would see"
-            />
-            <Toggle
-                page
-                side=Side::Requests
-                id="requests-toggle"
-                sign="rules"
-                name="Requests"
-                about="Requests: what models were sent"
-            />
-            <Toggle page side=Side::Map id="map-toggle" sign="map" name="Map" about="Map of the branches"/>
+            <Show when=move || page.sides.shown().is_empty()>
+                <Opener page side=Side::Context sign="gauge" about="Context: what a model would see"/>
+                <Opener page side=Side::Requests sign="rules" about="Requests: what models were sent"/>
+                <Opener page side=Side::Map sign="map" about="Map of the branches"/>
+            </Show>
             <button
                 type="button"
                 class="icon more"
@@ -175,6 +164,7 @@ fn Acts(thread: Thread) -> impl IntoView {
                 <Sign name="more"/>
             </button>
             <div class="more-acts" id="thread-more" popover>
+                <Depths page/>
                 <Act id="compact" sign="fold" words="Compact this branch…" press=Callback::new(move |()| compact())/>
                 <Act id="check-branch" sign="check" words="Check this branch…" press=Callback::new(move |()| check())/>
                 <Act id="export-thread" sign="export" words="Export this thread" press=Callback::new(move |()| export())/>
@@ -184,28 +174,40 @@ fn Acts(thread: Thread) -> impl IntoView {
     }
 }
 
-/// A button that shows something beside the thread, or hides it.
+/// A button that opens a panel beside the thread, where it becomes a tab.
 #[component]
-fn Toggle(
-    page: Page,
-    side: Side,
-    id: &'static str,
-    sign: &'static str,
-    name: &'static str,
-    about: &'static str,
-) -> impl IntoView {
+fn Opener(page: Page, side: Side, sign: &'static str, about: &'static str) -> impl IntoView {
     view! {
         <button
             type="button"
             class="quiet"
-            data-testid=id
+            data-testid=side::test_id(side)
             title=about
-            aria-label=name
-            aria-pressed=move || page.shows(side).to_string()
-            on:click=move |_| page.turn(side)
+            aria-label=side.name()
+            on:click=move |_| page.sides.open(side)
         >
             <Sign name=sign/>
-            <span class="wide-only">{name}</span>
+            <span class="wide-only">{side.name()}</span>
+        </button>
+    }
+}
+
+/// The switch for the depth of each message in its reply chain.
+#[component]
+fn Depths(page: Page) -> impl IntoView {
+    let words = "Show reply depths";
+    view! {
+        <button
+            type="button"
+            class="icon"
+            title=words
+            aria-label=words
+            aria-pressed=move || page.depths.get().to_string()
+            data-testid="depths"
+            on:click=move |_| page.turn_depths()
+        >
+            <Sign name="depth"/>
+            <span class="menu-only">{words}</span>
         </button>
     }
 }
