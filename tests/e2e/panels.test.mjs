@@ -165,6 +165,8 @@ test("on a phone the map and the requests take all of the height, and their tabs
   site.visit(
     async (tab) => {
       await opened(tab);
+      assert.equal(await tab.get("map-toggle").isVisible(), false, "one button opens the panel, whose tabs lead on");
+      await tab.get("inspector-toggle").click();
       await tab.get("map-toggle").click();
       await tab.get("map").waitFor();
       const panel = await tab.page.locator(".pane.beside").boundingBox();

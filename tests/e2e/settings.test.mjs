@@ -92,6 +92,36 @@ test("a message is pinned with one press, also while no panel is open, and the n
     { tools: "none" },
   ));
 
+test("a setting is taken back, one change after the other, and the next request has what was before", () =>
+  talk(
+    site,
+    echo,
+    async (tab, model) => {
+      for (const word of ["First", "Second", "Third"]) await said(tab, `${word}: ${LONG}`, `to ${word}`);
+      await inspect(tab);
+      const undo = tab.get("undo-settings");
+      assert.equal(await undo.isVisible(), false, "nothing was changed yet");
+      await tab.get("max-messages").fill("3");
+      await undo.waitFor();
+      await tab.get("policy").selectOption({ label: "newest" });
+      await answered(tab);
+      await undo.click();
+      await tab.page.waitForFunction(() => document.querySelector("[data-testid=policy]").selectedOptions[0].text === "stable");
+      assert.equal(await tab.get("max-messages").inputValue(), "3");
+      await undo.click();
+      await tab.page.waitForFunction(() => document.querySelector("[data-testid=max-messages]").value === "");
+      await undo.waitFor({ state: "hidden" });
+      await said(tab, `Fourth: ${LONG}`, "to Fourth");
+      assert.equal(sent(model.asked.at(-1)).length, 7, "all of it goes again");
+      await tab.page.reload();
+      await tab.ready();
+      await tab.unfoldSettings();
+      await answered(tab);
+      assert.equal(await tab.get("max-messages").inputValue(), "", "so it is stored");
+    },
+    { tools: "none" },
+  ));
+
 /** What the reader sets before each message, and what is pinned. */
 const STEPS = [
   {},

@@ -52,6 +52,9 @@ struct Inner {
     unfolded: bool,
     /// Whether settings are not stored yet.
     unsaved: bool,
+    /// What is stored, and what was before it since the page was opened, the newest last.
+    stored: Settings,
+    earlier: Vec<Settings>,
     /// Instructions that are not stored yet.
     instructions: Option<Instructions>,
     /// Held while something is stored or read, so that what is sent next comes after it.
@@ -100,6 +103,8 @@ impl Inspector {
             loaded: false,
             unfolded: false,
             unsaved: false,
+            stored: Settings::default(),
+            earlier: Vec::new(),
             instructions: None,
             saving: Arc::default(),
             pins: Vec::new(),

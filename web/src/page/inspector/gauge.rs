@@ -28,6 +28,11 @@ pub(super) fn Gauge(inspector: Inspector) -> impl IntoView {
                 value=at.to_string()
             />
             <Limit name="tokens" label="Budget, tokens" value=budget placeholder="no limit"/>
+            <p class="acts-line">
+                <button type="button" class="small" data-testid="undo-settings" hidden on:click=move |_| inspector.undo()>
+                    "Undo the last change of a setting"
+                </button>
+            </p>
             <p class="over" role="alert" data-testid="over" hidden></p>
         </section>
     }

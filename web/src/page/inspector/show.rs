@@ -137,8 +137,16 @@ impl Inspector {
         };
         face.text("leaving", &words);
         face.row("leaving-toggle", leaving > 0);
+        self.draw_undo();
         self.draw_selected(&face, fitted, marks);
         self.draw_slider(&face, settings, side.kept);
+    }
+
+    /// Offers to take the last change of the settings back, where there is one.
+    pub(super) fn draw_undo(self) {
+        if let Some(face) = Face::find() {
+            face.row("undo-settings", self.can_undo());
+        }
     }
 
     fn draw_selected(self, face: &Face, fitted: &Fitted, marks: &Marks) {

@@ -46,11 +46,20 @@ impl Inspector {
         let saving = self.with(|inner| Arc::clone(&inner.saving));
         let _alone = saving.lock().await;
         let settings = self.ready().await;
-        if self.with(|inner| std::mem::take(&mut inner.unsaved))
-            && let Err(error) = self.engine.ask(Ask::Inspect(Inspect::Set(settings))).await
-        {
-            self.with(|inner| inner.unsaved = true);
-            self.fail(&error);
+        if self.with(|inner| std::mem::take(&mut inner.unsaved)) {
+            // Before it is stored: the news of it comes back here, too.
+            let before = self.with(|inner| std::mem::replace(&mut inner.stored, settings));
+            match self.engine.ask(Ask::Inspect(Inspect::Set(settings))).await {
+                Ok(_) if before != settings => {
+                    self.with(|inner| inner.earlier.push(before));
+                    self.draw_undo();
+                }
+                Ok(_) => {}
+                Err(error) => {
+                    self.with(|inner| (inner.stored, inner.unsaved) = (before, true));
+                    self.fail(&error);
+                }
+            }
         }
         if let Some(instructions) = self.with(|inner| inner.instructions.take())
             && let Err(error) = self.engine.ask(Ask::Inspect(Inspect::Instruct(instructions.clone()))).await
@@ -71,10 +80,33 @@ impl Inspector {
         let encoding = dom::remembered(ENCODING).and_then(|place| place.parse().ok());
         let stored = stored.with("encoding", encoding.or(stored.get("encoding")));
         dom::remember(ENCODING, &stored.encoding().to_string());
+        // What somebody else has set is not for this page to take back.
+        if self.with(|inner| std::mem::replace(&mut inner.stored, stored) != stored) {
+            self.with(|inner| inner.earlier.clear());
+        }
         // The reader may have gone on meanwhile, and what was read is older then.
         let newer = |inner: &Inner| inner.unsaved || inner.settings != before;
         if !self.with(|inner| newer(inner) || std::mem::replace(&mut inner.settings, stored) == stored) {
             self.show_settings();
+        }
+    }
+
+    /// Whether a change of the settings can be taken back.
+    pub(super) fn can_undo(self) -> bool {
+        self.with(|inner| !inner.earlier.is_empty())
+    }
+
+    /// Takes the last change of the settings back.
+    pub(super) fn undo(self) {
+        let before = self.with(|inner| {
+            let before = inner.earlier.pop()?;
+            inner.stored = before;
+            Some(before)
+        });
+        if let Some(before) = before {
+            self.set(before, false);
+            self.show_settings();
+            self.draw_undo();
         }
     }
 
