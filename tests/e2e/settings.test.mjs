@@ -92,6 +92,27 @@ test("a message is pinned with one press, also while no panel is open, and the n
     { tools: "none" },
   ));
 
+test("the context counts the tools that the model in use is offered, and says when they alone are over the budget", () =>
+  talk(
+    site,
+    echo,
+    async (tab, model) => {
+      await said(tab, "Good morning.", "Answer 1 to");
+      await inspect(tab);
+      const tools = Number((await tab.get("kind-tools").textContent()).replace(/\D/g, ""));
+      assert.ok(tools > 50, `${tools} tokens`);
+      await tab.get("max-tokens").fill("80");
+      await answered(tab);
+      assert.match(await tab.get("over").innerText(), /Over budget/);
+      const before = model.bodies.length;
+      await tab.get("compose").fill("Hello?");
+      await tab.get("send").click();
+      await tab.page.getByText("nothing was sent").waitFor();
+      assert.equal(model.bodies.length, before, "as the panel said");
+    },
+    { tools: "memory" },
+  ));
+
 test("a setting is taken back, one change after the other, and the next request has what was before", () =>
   talk(
     site,

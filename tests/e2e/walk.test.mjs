@@ -55,7 +55,7 @@ for (const [size, options] of [
       assert.equal(await message("What if it smells sour?").count(), 0, "it is a branch of its own");
 
       await press(button("Context"));
-      await page.getByLabel("Budget, tokens").fill("150");
+      await page.getByLabel("Budget, tokens").fill("260");
       await page.locator("[data-mark=dropped]").first().waitFor();
       if (phone) await press(page.getByRole("button", { name: "Close this panel" }));
       const first = message("How do I begin a sourdough starter?").first();
@@ -71,7 +71,7 @@ for (const [size, options] of [
       if (phone) await press(button("Context"));
       await press(page.getByRole("tab", { name: "Requests" }));
       await press(page.getByTestId("request").first().getByRole("button", { name: "What was sent" }));
-      const body = page.getByTestId("request-body");
+      const body = page.getByTestId("request-text");
       await body.getByText("How do I begin a sourdough starter?").first().waitFor();
       assert.match(await body.textContent(), /And rice\?/, "the pinned message and the newest were sent");
       assert.doesNotMatch(await body.textContent(), /Why rye\?/, "what is over the budget was not");

@@ -147,7 +147,7 @@ async fn read(page: Page, transcript: &TranscriptId, leaves: [MessageId; 2]) -> 
     }
     let [one, two] = &read[..] else { return Err(lost()) };
     let [leaf, other] = leaves;
-    let question = Box::new(Question { leaf, settings, selected: None, epoch: None });
+    let question = Box::new(Question { leaf, settings, selected: None, epoch: None, tools: page.inspector.tools() });
     let ask = Ask::Recall(Box::new(Recall::Compare { question, other }));
     let Reply::Compared(compared) = page.engine.ask(ask).await? else { return Err(lost()) };
     let ids = |branch: &Branch| branch.rows.iter().map(|row| row.id.clone()).collect::<Vec<_>>();

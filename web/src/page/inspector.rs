@@ -14,12 +14,13 @@ use std::sync::Arc;
 
 use leptos::prelude::*;
 use leptos::task::spawn_local;
-use threadkeep::protocol::ErrorReply;
+use threadkeep::protocol::{BUILT_IN, ErrorReply};
 use threadkeep_core::{MessageId, TranscriptId};
 use tokio::sync::Mutex;
 
 use super::dom;
 use super::engine::Engine;
+use super::keys::Connections;
 use super::side::Sides;
 use super::state::Notices;
 use crate::beside::Side;
@@ -88,6 +89,7 @@ pub struct Inspector {
     engine: Engine,
     leaf: RwSignal<Option<MessageId>>,
     sides: Sides,
+    connections: Connections,
     /// Counts changes of the marks, and of what the thread is to show.
     pub changed: RwSignal<u32>,
     /// Counts changes of the pins.
@@ -97,7 +99,7 @@ pub struct Inspector {
 
 impl Inspector {
     /// An inspector of the branch that ends at `leaf`.
-    pub fn new(engine: Engine, leaf: RwSignal<Option<MessageId>>, sides: Sides) -> Self {
+    pub fn new(engine: Engine, leaf: RwSignal<Option<MessageId>>, sides: Sides, connections: Connections) -> Self {
         let inner = Inner {
             settings: Settings::default(),
             loaded: false,
@@ -124,6 +126,7 @@ impl Inspector {
             engine,
             leaf,
             sides,
+            connections,
             changed: RwSignal::new(0),
             pinned: RwSignal::new(0),
             inner: StoredValue::new_local(inner),
@@ -256,11 +259,18 @@ impl Inspector {
         });
     }
 
+    /// The built-in tools that the model in use is offered.
+    pub fn tools(self) -> Vec<String> {
+        let in_use = untrack(|| self.connections.in_use());
+        in_use.map(|connection| connection.tools.of(&BUILT_IN)).unwrap_or_default()
+    }
+
     fn question(self) -> Option<Question> {
         let leaf = self.leaf.get_untracked()?;
+        let tools = self.tools();
         self.with(|inner| {
             let selected = inner.selected.as_ref().map(|selected| selected.places.0);
-            Some(Question { leaf, settings: inner.settings, selected, epoch: None })
+            Some(Question { leaf, settings: inner.settings, selected, epoch: None, tools })
         })
     }
 
@@ -273,7 +283,7 @@ impl Inspector {
             None => "no limit of tokens".to_owned(),
         };
         let words = [name(&PROVIDERS, settings.provider()), name(&ENCODINGS, settings.encoding()), &budget].join(", ");
-        (Question { leaf, settings, selected: None, epoch: None }, words)
+        (Question { leaf, settings, selected: None, epoch: None, tools: self.tools() }, words)
     }
 
     async fn step(self) {

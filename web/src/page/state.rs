@@ -143,7 +143,7 @@ impl Page {
         let sides = Sides::start(resized);
         let leaf = RwSignal::new(None);
         let connections = Connections::start();
-        let inspector = Inspector::new(engine, leaf, sides);
+        let inspector = Inspector::new(engine, leaf, sides, connections);
         Self {
             engine,
             nav: Nav::start(),

@@ -19,6 +19,8 @@ pub struct Question {
     pub selected: Option<u32>,
     /// Whose prompt: a checkpoint's id or `original`; `None` for the checkpoint that the chain uses.
     pub epoch: Option<String>,
+    /// The names of the built-in tools that the model in use is offered.
+    pub tools: Vec<String>,
 }
 
 /// Messages in a row to which the same was done by the same rule.

@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
 use js_sys::{Function, Promise, Reflect, Uint8Array};
 use threadkeep::KeepError;
+use threadkeep::agent::built_in_tools;
 use threadkeep::protocol::{ContextOptions, Counting, ErrorReply, WhatIf};
 use threadkeep_context::Policy;
 use threadkeep_core::MessageId;
@@ -32,6 +33,9 @@ pub async fn options(engine: &Engine, question: &Question) -> Result<ContextOpti
     if own.epoch.is_some() {
         // What is remembered today was not in the prompts of an epoch.
         own.memory = Some(Off::Off);
+    }
+    if !question.tools.is_empty() {
+        own.tools = Some(built_in_tools(&question.tools));
     }
     engine.options_at(question.leaf.as_str(), own).await
 }

@@ -89,7 +89,7 @@ use threadkeep_store::Store;
 use crate::compact::Cancel;
 use crate::mailbox::{Mail, MailFilter, Outgoing};
 use crate::model::Model;
-use crate::protocol::NodeInfo;
+use crate::protocol::{NodeInfo, Tool};
 use crate::{Keep, KeepError};
 
 pub use crate::protocol::BUILT_IN;
@@ -105,6 +105,12 @@ pub use summariser::By;
 use filing::Filed;
 use inbox::{Inbox, Taken};
 use turn::Turn;
+
+/// Those built-in tools that have one of these names, as [`ContextParams`](crate::protocol::ContextParams) have tools: a prompt that counts them
+/// says what an agent would send.
+pub fn built_in_tools(names: &[String]) -> Vec<Tool> {
+    built_in::schemas(&|name| names.iter().any(|own| own == name)).iter().map(Tool::of).collect()
+}
 
 /// An agent. See the module. It answers different conversations at the same time, and the messages of one in order.
 pub struct Agent<S: Store> {

@@ -82,6 +82,7 @@ fn begin(page: Page) {
         let ready = matches!(page.engine.state.get(), State::Open { .. });
         page.leaf.track();
         page.tree.track();
+        page.connections.in_use();
         if ready {
             soon(move || inspector.ask());
         }
