@@ -21,8 +21,7 @@ use tokio::sync::Mutex;
 use super::dom;
 use super::engine::Engine;
 use super::keys::Connections;
-use super::side::Sides;
-use super::state::Notices;
+use super::sides::Sides;
 use crate::beside::Side;
 use crate::inspect::{ENCODINGS, Instructions, Marks, PROVIDERS, Settings};
 use crate::wire::{Ask, Fitted, Inspect, Question, Reply, Talk};
@@ -202,15 +201,12 @@ impl Inspector {
     }
 
     /// Pins a message or removes its pin, whether the inspector is shown or not.
-    pub fn pin_at_once(self, node: MessageId, pinned: bool, notices: Notices) {
-        spawn_local(async move {
-            let nodes = vec![(node, pinned)];
-            match self.engine.ask(Ask::Inspect(Inspect::Pin { nodes, old: String::new() })).await {
-                Ok(_) => self.pinned.update(|times| *times += 1),
-                Err(error) => notices.fail(&error),
-            }
-            self.ask();
-        });
+    pub async fn pin_at_once(self, node: MessageId, pinned: bool) -> Result<(), ErrorReply> {
+        let nodes = vec![(node, pinned)];
+        self.engine.ask(Ask::Inspect(Inspect::Pin { nodes, old: String::new() })).await?;
+        self.pinned.update(|times| *times += 1);
+        self.ask();
+        Ok(())
     }
 
     /// Removes all pins of the branch. Gives the nodes that had one.

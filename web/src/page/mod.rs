@@ -34,6 +34,7 @@ mod requests;
 mod search;
 mod shortcuts;
 mod side;
+mod sides;
 pub(crate) mod signs;
 mod state;
 mod storage;

@@ -1,11 +1,9 @@
 //! The frame of the panels beside the thread: tabs, the edge by which they are made wider, and the button that closes one. What they show is
 //! a part of the page that is loaded later.
 
-use std::time::Duration;
-
 use leptos::prelude::*;
 use wasm_bindgen::JsCast;
-use web_sys::{Element, KeyboardEvent, PointerEvent};
+use web_sys::{KeyboardEvent, PointerEvent};
 
 use super::basics::IconButton;
 use super::dom;
@@ -13,131 +11,12 @@ use super::effects::{follow, soon};
 use super::inspector::Pane;
 use super::map::MapPane;
 use super::requests::Requests;
+use super::sides::{Sides, is_rtl, set_width, test_id, window_width};
 use super::state::Page;
-use crate::beside::{self, Beside, Side};
+use crate::beside::{self, Side};
 
-const SHOWN: &str = "threadkeep.side";
-const WIDTH: &str = "threadkeep.side.width";
 /// How far a key moves the edge, in pixels.
 const STEP: u32 = 16;
-/// The custom property that has the width of a panel.
-const PROPERTY: &str = "--beside";
-
-/// What stands beside the thread, which this browser remembers. A handle: copies are the same.
-#[derive(Clone, Copy)]
-pub struct Sides {
-    panels: RwSignal<Beside>,
-    /// How many panels there is room for.
-    room: Memo<usize>,
-    /// Whether the tab of a panel that was opened by a press is still to get the focus.
-    focus: StoredValue<bool>,
-}
-
-fn window_width() -> f64 {
-    window().inner_width().ok().and_then(|width| width.as_f64()).unwrap_or_default()
-}
-
-impl Sides {
-    /// What this browser remembers; at first the map, where there is room. `resized` counts changes of the window's size.
-    pub fn start(resized: RwSignal<usize>) -> Self {
-        let panels = match dom::remembered(SHOWN) {
-            Some(kept) => Beside::read(&kept),
-            None if window_width() >= 1500.0 => Beside::one(Side::Map),
-            None => Beside::default(),
-        };
-        if let Some(width) = dom::remembered(WIDTH).and_then(|width| width.parse().ok()) {
-            widen(width);
-        }
-        let room = Memo::new(move |_| {
-            resized.track();
-            beside::room(window_width() as u32)
-        });
-        Self { panels: RwSignal::new(panels), room, focus: StoredValue::new(false) }
-    }
-
-    /// What the panels show; tracks.
-    pub fn shown(self) -> Vec<Side> {
-        self.panels.get().shown(self.room.get()).collect()
-    }
-
-    /// Whether a panel shows this; tracks.
-    pub fn shows(self, side: Side) -> bool {
-        self.panels.get().shows(side, self.room.get())
-    }
-
-    fn set(self, panels: Beside) {
-        dom::remember(SHOWN, &panels.write());
-        self.panels.set(panels);
-    }
-
-    fn now(self) -> (Beside, usize) {
-        (self.panels.get_untracked(), self.room.get_untracked())
-    }
-
-    /// Shows this, or closes the panel that does.
-    pub fn turn(self, side: Side) {
-        let (panels, room) = self.now();
-        self.set(panels.turned(side, room));
-    }
-
-    /// Shows this, unless it is shown.
-    pub fn show(self, side: Side) {
-        if !untrack(|| self.shows(side)) {
-            self.turn(side);
-        }
-    }
-
-    /// Shows this, and gives its tab the focus.
-    pub fn open(self, side: Side) {
-        self.focus.set_value(true);
-        self.show(side);
-    }
-
-    fn choose(self, at: usize, side: Side) {
-        self.set(self.now().0.chosen(at, side));
-    }
-
-    fn split(self) {
-        self.set(self.now().0.split());
-    }
-
-    fn close(self, at: usize) {
-        let (panels, room) = self.now();
-        self.set(panels.closed(at, room));
-    }
-
-    /// Whether there is room for a second panel beside the only one; tracks.
-    fn can_split(self) -> bool {
-        self.room.get() > 1 && self.shown().len() == 1
-    }
-}
-
-fn root() -> Option<Element> {
-    document().document_element()
-}
-
-/// Makes each panel so wide.
-fn widen(width: u32) {
-    if let Some(root) = root() {
-        dom::length(&root, PROPERTY, width.into());
-    }
-}
-
-/// The name of a side's tab, and of the button that opens it, in tests.
-pub fn test_id(side: Side) -> &'static str {
-    match side {
-        Side::Context => "inspector-toggle",
-        Side::Requests => "requests-toggle",
-        Side::Map => "map-toggle",
-    }
-}
-
-/// The tab or the button of a side gets the focus, whichever there is once the panels are drawn.
-fn focus_on(side: Side) {
-    let focus = move || dom::focus(&["[data-testid=", test_id(side), "]"].concat());
-    // The panel that asks for it may be gone by then.
-    set_timeout(focus, Duration::ZERO);
-}
 
 /// The panels. They stay where they are while what they show changes.
 #[component]
@@ -153,18 +32,8 @@ fn Frame(page: Page, at: usize) -> impl IntoView {
     let sides = page.sides;
     let side = Memo::new(move |_| sides.shown().get(at).copied());
     let name = move || side.get().map_or("", Side::name);
-    let close = move |()| {
-        let closed = side.get_untracked();
-        sides.close(at);
-        if let Some(closed) = closed {
-            focus_on(closed);
-        }
-    };
-    if sides.focus.get_value()
-        && let Some(side) = side.get_untracked()
-    {
-        sides.focus.set_value(false);
-        focus_on(side);
+    if let Some(side) = side.get_untracked() {
+        sides.drawn(side);
     }
     view! {
         <aside class="pane beside" aria-label=name data-side=move || side.get().map(Side::key)>
@@ -174,7 +43,7 @@ fn Frame(page: Page, at: usize) -> impl IntoView {
                 <Show when=move || sides.can_split()>
                     <IconButton sign="compare" words="Open a second panel" testid="split" press=move |()| sides.split()/>
                 </Show>
-                <IconButton sign="close" words="Close this panel" testid="close-side" press=close/>
+                <IconButton sign="close" words="Close this panel" testid="close-side" press=move |()| sides.close(at)/>
             </header>
             {move || side.get().map(|side| body(page, side))}
         </aside>
@@ -247,15 +116,12 @@ fn Edge(sides: Sides) -> impl IntoView {
     };
     follow(move || {
         sides.shown();
-        sides.room.track();
         soon(measure);
     });
-    let set = move |wanted: u32| {
-        widen(wanted);
+    let set = move |wanted: Option<u32>| {
+        set_width(wanted);
         measure();
-        dom::remember(WIDTH, &wanted.to_string());
     };
-    let is_rtl = || root().and_then(|root| root.get_attribute("dir")).is_some_and(|dir| dir == "rtl");
     let grab = |event: PointerEvent| {
         if let Some(edge) = dom::closest(event.target(), ".edge-of-panels") {
             // Without it the edge follows for as long as the pointer is over it.
@@ -267,7 +133,7 @@ fn Edge(sides: Sides) -> impl IntoView {
         if event.buttons() & 1 == 1 {
             let at = f64::from(event.client_x());
             let from_end = if is_rtl() { at } else { window_width() - at };
-            set(beside::width(from_end, untrack(|| sides.shown().len())));
+            set(Some(beside::width(from_end, untrack(|| sides.shown().len()))));
         }
     };
     let key = move |event: KeyboardEvent| {
@@ -278,14 +144,7 @@ fn Edge(sides: Sides) -> impl IntoView {
             _ => return,
         };
         event.prevent_default();
-        set(beside::width(if wider { now + STEP } else { now.saturating_sub(STEP) }.into(), 1));
-    };
-    let reset = move |_| {
-        dom::forget(WIDTH);
-        if let Some(root) = root() {
-            dom::style(&root, PROPERTY, "");
-        }
-        measure();
+        set(Some(beside::width(if wider { now + STEP } else { now.saturating_sub(STEP) }.into(), 1)));
     };
     let (least, greatest) = beside::WIDTHS;
     view! {
@@ -304,7 +163,7 @@ fn Edge(sides: Sides) -> impl IntoView {
             on:pointerdown=grab
             on:pointermove=drag
             on:keydown=key
-            on:dblclick=reset
+            on:dblclick=move |_| set(None)
         ></div>
     }
 }

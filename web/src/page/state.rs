@@ -13,7 +13,7 @@ use super::engine::Engine;
 use super::inspector::Inspector;
 use super::keys::Connections;
 use super::nav::Nav;
-use super::side::Sides;
+use super::sides::Sides;
 use super::talk::Talking;
 use crate::beside::Side;
 

@@ -69,7 +69,11 @@ impl Thread {
                     self.page.dialog.set(Some(Dialog::Compare { transcript, leaves: [leaf, other] }));
                 }
             }
-            Action::Pin(node, pinned) => self.page.inspector.pin_at_once(node, pinned, self.page.notices),
+            Action::Pin(node, pinned) => spawn_local(async move {
+                if let Err(error) = self.page.inspector.pin_at_once(node, pinned).await {
+                    self.page.notices.fail(&error);
+                }
+            }),
             Action::Again(node) => self.take(Turn::Again(node)),
             Action::GoOn(node) => self.take(Turn::GoOn(node)),
             Action::Resume(node) => self.take(Turn::Resume(node)),

@@ -10,7 +10,7 @@ use crate::beside::Side;
 use crate::page::basics::{IconButton, Sign, Time, drawn};
 use crate::page::bin;
 use crate::page::effects::{follow, soon};
-use crate::page::side;
+use crate::page::sides::test_id;
 use crate::page::state::{Dialog, Page};
 use crate::route::Route;
 use crate::wire::{Ask, Removed, ThreadInfo};
@@ -181,7 +181,7 @@ fn Opener(page: Page, side: Side, sign: &'static str, about: &'static str) -> im
         <button
             type="button"
             class="quiet"
-            data-testid=side::test_id(side)
+            data-testid=test_id(side)
             title=about
             aria-label=side.name()
             on:click=move |_| page.sides.open(side)
