@@ -20,6 +20,12 @@ async function inspect(tab) {
   await answered(tab);
 }
 
+/** The first message of the branch is on the screen. */
+async function toStart(tab) {
+  await tab.get("messages").focus();
+  await tab.page.keyboard.press("Home");
+}
+
 const LONG = "how many beds do we plant this year, and with what? ".repeat(12);
 
 test("a budget and a pin that the reader sets are in the next request, and a reload keeps them", () =>
@@ -37,8 +43,7 @@ test("a budget and a pin that the reader sets are in the next request, and a rel
       await said(tab, `Fifth: ${LONG}`, "to Fifth");
       const few = sent(model.asked.at(-1));
       assert.ok(few.length <= 3 && few.at(-1).startsWith("user: Fifth"), few.map((text) => text.slice(0, 20)).join());
-      await tab.get("messages").focus();
-      await tab.page.keyboard.press("Home");
+      await toStart(tab);
       await tab.message("First:").first().focus();
       await answered(tab);
       await tab.get("pin").click();
@@ -67,8 +72,7 @@ test("a message is pinned with one press, also while no panel is open, and the n
       await tab.get("max-messages").fill("3");
       await answered(tab);
       await tab.get("close-side").click();
-      await tab.get("messages").focus();
-      await tab.page.keyboard.press("Home");
+      await toStart(tab);
       const first = tab.message("First:").first();
       await first.hover();
       await first.getByTestId("pin-message").click();
@@ -80,8 +84,7 @@ test("a message is pinned with one press, also while no panel is open, and the n
       await tab.page.reload();
       await tab.ready();
       await tab.get("message").first().waitFor();
-      await tab.get("messages").focus();
-      await tab.page.keyboard.press("Home");
+      await toStart(tab);
       await tab.page.locator(".message.pinned").first().waitFor();
       await first.hover();
       await first.getByTestId("pin-message").click();
@@ -216,8 +219,7 @@ test("the payload that the inspector shows is what Send sends, byte for byte, fo
       for (const [at, { pin = false, ...step }] of STEPS.entries()) {
         await setAll(tab, step);
         if (pin !== pinned) {
-          await tab.get("messages").focus();
-          await tab.page.keyboard.press("Home");
+          await toStart(tab);
           await tab.message("Zero:").first().focus();
           await answered(tab);
           await tab.get("pin").click();

@@ -88,13 +88,16 @@ pub fn ago(then: i64, now: i64) -> String {
 
 /// A time of day on a date, the month counted from 0: `12 Mar 2024, 14:05`.
 pub fn moment(year: u32, month: u32, day: u32, hour: u32, minute: u32) -> String {
-    const MONTHS: [&str; 12] = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
-    let month = MONTHS.get(month as usize).copied().unwrap_or_default();
-    format!("{day} {month} {year}, {hour:02}:{minute:02}")
+    let month = month_name(month);
+    format!("{day} {} {year}, {hour:02}:{minute:02}", month.get(..3).unwrap_or(month))
 }
 
 /// A month of a year, counted from 0: `March 2024`.
 pub fn month(year: u32, month: u32) -> String {
+    [month_name(month), " ", &year.to_string()].concat()
+}
+
+fn month_name(month: u32) -> &'static str {
     const MONTHS: [&str; 12] = [
         "January",
         "February",
@@ -109,7 +112,7 @@ pub fn month(year: u32, month: u32) -> String {
         "November",
         "December",
     ];
-    format!("{} {year}", MONTHS.get(month as usize).copied().unwrap_or_default())
+    MONTHS.get(month as usize).copied().unwrap_or_default()
 }
 
 /// A text in small letters. In the browser its own are used: the tables of all letters are 8 kB of the page.

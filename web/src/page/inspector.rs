@@ -202,9 +202,7 @@ impl Inspector {
 
     /// Pins a message or removes its pin, whether the inspector is shown or not.
     pub async fn pin_at_once(self, node: MessageId, pinned: bool) -> Result<(), ErrorReply> {
-        let nodes = vec![(node, pinned)];
-        self.engine.ask(Ask::Inspect(Inspect::Pin { nodes, old: String::new() })).await?;
-        self.pinned.update(|times| *times += 1);
+        self.send_pins(vec![(node, pinned)], String::new()).await?;
         self.ask();
         Ok(())
     }
@@ -227,10 +225,16 @@ impl Inspector {
         if nodes.is_empty() && old.is_empty() {
             return;
         }
-        if let Err(error) = self.engine.ask(Ask::Inspect(Inspect::Pin { nodes, old })).await {
+        if let Err(error) = self.send_pins(nodes, old).await {
             self.fail(&error);
         }
+    }
+
+    async fn send_pins(self, nodes: Vec<(MessageId, bool)>, old: String) -> Result<(), ErrorReply> {
+        let sent = self.engine.ask(Ask::Inspect(Inspect::Pin { nodes, old })).await;
+        // What failed may have been stored in part.
         self.pinned.update(|times| *times += 1);
+        sent.map(drop)
     }
 
     /// Asks the engine about what is set now; soon, where an answer is still on its way.

@@ -42,7 +42,7 @@ enum Way {
     Hit(usize, Hit),
 }
 
-/// A line, in words.
+/// A line: what it says, and where it leads.
 #[derive(Clone)]
 struct Line {
     name: String,
@@ -152,8 +152,7 @@ impl Palette {
         }
     }
 
-    fn key(self, event: &KeyboardEvent) {
-        let lines = untrack(|| self.lines());
+    fn key(self, event: &KeyboardEvent, lines: Vec<Line>) {
         let last = lines.len().saturating_sub(1);
         let now = self.active.get_untracked().min(last);
         let to = match event.key().as_str() {
@@ -194,8 +193,8 @@ fn press(id: &str) {
     }
 }
 
-/// Gives a control of the context panel the focus, and opens what it is folded in: as soon as it is there and what is set was read, of which it
-/// looks so many times.
+/// Unfolds what a control of the context panel is in, and gives the control the focus. It tries so many times, until the control is there
+/// and what is set was read.
 fn show_control(id: String, times: usize) {
     let look = move || {
         let control = by_test_id(&id);
@@ -250,7 +249,7 @@ pub fn PalettePanel(page: Page) -> impl IntoView {
                 data-testid="palette"
                 node_ref=field
                 on:input=move |event| typed(event_target_value(&event))
-                on:keydown=move |event| palette.key(&event)
+                on:keydown=move |event| palette.key(&event, lines.get_untracked())
             />
             <div class="ways" id="ways" role="listbox" aria-label="Where to" data-testid="ways">
                 {rows}

@@ -100,7 +100,7 @@ impl Search {
         set_timeout(ask, Duration::from_millis(PAUSE));
     }
 
-    /// Whether nothing was asked since, and whoever asked is still there.
+    /// Whether no question is newer. There is none any more once the search is gone.
     fn is_newest(self, number: usize) -> bool {
         self.asked.try_get_value() == Some(number)
     }

@@ -81,9 +81,7 @@ impl List {
         });
         let heights = Memo::new(move |_| {
             let mut rows = vec![ROW as f64; order.with(|order| order.as_ref().map_or(0, Vec::len))];
-            for heading in headings.get() {
-                rows[heading.at] += HEADING as f64;
-            }
+            headings.with(|headings| headings.iter().for_each(|heading| rows[heading.at] += HEADING as f64));
             Heights::new(rows)
         });
         let list = Self {
@@ -208,11 +206,10 @@ impl List {
     fn rows(self) -> Vec<Row> {
         let (active, count, route) = (self.active.get(), self.count(), self.page.nav.route());
         let (scroll, height) = self.seen.get();
-        let heights = self.heights.get();
-        let range = heights.visible(scroll.into(), height.into(), MARGIN);
+        let range = self.heights.with(|heights| heights.visible(scroll.into(), height.into(), MARGIN));
         let row = |at: usize, info: &ThreadInfo| {
             let (active, selected) = (active == at, route.transcript.as_ref() == Some(&info.id));
-            let bottom = heights.top(at + 1) as usize;
+            let bottom = self.heights.with(|heights| heights.top(at + 1)) as usize;
             // All that the row may show is in its key.
             let key = format!("{at}/{count} {bottom} {active} {selected} {info:?}");
             Row { key, info: info.clone(), at, count, top: bottom - ROW, active, selected }
@@ -227,8 +224,11 @@ impl List {
 
     /// The headings, and how many pixels of the list are above each; tracks.
     fn labels(self) -> Vec<(usize, String)> {
-        let heights = self.heights.get();
-        self.headings.get().into_iter().map(|Heading { at, words }| (heights.top(at) as usize, words)).collect()
+        let labels = |headings: &Vec<Heading>| {
+            let top = |at| self.heights.with(|heights| heights.top(at)) as usize;
+            headings.iter().map(|Heading { at, words }| (top(*at), words.clone())).collect()
+        };
+        self.headings.with(labels)
     }
 
     /// Says how many threads there are; tracks.
