@@ -24,6 +24,7 @@ pub(crate) struct Package {
 pub(crate) const PACKAGES: &[Package] = &[
     Package { name: "threadkeep-tokens", folder: "crates/tokens", native: true, wasm: true, wasm_features: &[] },
     Package { name: "threadkeep-recall", folder: "crates/recall", native: true, wasm: true, wasm_features: &[] },
+    Package { name: "threadkeep-json", folder: "crates/json", native: true, wasm: true, wasm_features: &[] },
     Package { name: "threadkeep-core", folder: "crates/core", native: true, wasm: true, wasm_features: &[] },
     Package {
         name: "threadkeep-compaction",

@@ -12,10 +12,10 @@ use threadkeep_compaction::memory::jsonl::{
 };
 use threadkeep_compaction::memory::{Episode, Fact, Memory, turn_number};
 use threadkeep_core::checkpoint::{Source, Statement};
-use threadkeep_core::json::own_text;
 use threadkeep_core::node::LAST_TURN;
 use threadkeep_core::sort;
 use threadkeep_core::{Entry, MessageId, Node};
+use threadkeep_json::own_text;
 
 use super::compacted::{Last, Reach};
 use super::digest::Digest;

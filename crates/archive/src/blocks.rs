@@ -5,9 +5,9 @@
 use std::collections::HashMap;
 
 use serde_json::{Map, Value};
-use threadkeep_core::json::own_text;
 use threadkeep_core::message::DURATION;
 use threadkeep_core::{Content, Message, Part, Role, ToolCall};
+use threadkeep_json::own_text;
 
 use super::raw::{says_nothing, text_of};
 use super::report::Report;

@@ -2,7 +2,7 @@
 //! they gave. Calls pair with results by `call_id`.
 
 use serde_json::{Map, Value};
-use threadkeep_core::json::own_text;
+use threadkeep_json::own_text;
 
 use super::blocks::Blocks;
 use super::raw::{says_nothing, text_of};

@@ -75,7 +75,7 @@ impl List {
         let mut sum = Digest::new();
         for message in self.nodes.iter().map(|node| &node.made.messages) {
             for message in message {
-                sum = sum.with(threadkeep_core::json::own_text(message).as_bytes());
+                sum = sum.with(threadkeep_json::own_text(message).as_bytes());
             }
             chain.push(sum.0);
         }

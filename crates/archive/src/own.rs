@@ -24,8 +24,8 @@ mod read;
 mod settle;
 
 use threadkeep_compaction::memory::Memory;
-use threadkeep_core::json::own_text;
 use threadkeep_core::{Entry, TranscriptId};
+use threadkeep_json::own_text;
 
 pub(super) use read::{Reading, is_line};
 

@@ -11,9 +11,9 @@ mod memory;
 use std::collections::HashSet;
 
 use serde_json::{Map, Value};
-use threadkeep_core::json::own_text;
 use threadkeep_core::transcript::Placed;
 use threadkeep_core::{Content, Message, MessageId, Role, Transcript};
+use threadkeep_json::own_text;
 
 pub use memory::memory_files;
 

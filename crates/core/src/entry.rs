@@ -12,9 +12,9 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use crate::checkpoint::{Checkpoint, Strategy};
-use crate::json::within;
 use crate::message::DEEPEST;
 use crate::{Message, MessageId, Messages, Node, TranscriptId};
+use threadkeep_json::within;
 
 /// One thing that happened to a transcript.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -139,7 +139,7 @@ impl Entry {
     /// # Errors
     /// None: an entry has string keys only, and other keys are all that writing JSON can fail on.
     pub fn write(&self, line: &mut String) -> Result<(), serde_json::Error> {
-        crate::json::write(self, line)
+        threadkeep_json::write(self, line)
     }
 
     /// How many sequence numbers it takes.

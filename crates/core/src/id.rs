@@ -11,7 +11,7 @@ use std::sync::Arc;
 use serde::de::{Deserialize, Deserializer, Error};
 use serde::{Serialize, Serializer};
 
-use crate::json::Name;
+use threadkeep_json::Name;
 
 /// The longest id that is accepted, in bytes of UTF-8.
 pub const MAX_ID_BYTES: usize = 512;

@@ -13,7 +13,6 @@ pub mod depth;
 pub mod entry;
 pub mod halves;
 pub mod id;
-pub mod json;
 pub mod lint;
 pub mod mend;
 pub mod message;

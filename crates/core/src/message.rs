@@ -11,7 +11,7 @@ use serde::ser::SerializeMap;
 use serde::{Deserialize, Serialize, Serializer};
 use serde_json::{Map, Value};
 
-use crate::json::{Name, own_value, within};
+use threadkeep_json::{Name, own_value, within};
 
 /// Who speaks.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -460,7 +460,7 @@ impl Message {
     /// # Errors
     /// None: a message has string keys only, and other keys are all that writing JSON can fail on.
     pub fn write(&self, out: &mut String) -> Result<(), serde_json::Error> {
-        crate::json::write(self, out)
+        threadkeep_json::write(self, out)
     }
 }
 

@@ -19,7 +19,7 @@ use serde_json::error::Category;
 use serde_json::value::RawValue;
 
 use self::path::{Again, add};
-use crate::json::Name;
+use threadkeep_json::Name;
 
 /// Why a request cannot be carried out: the argument, and what is wrong with it.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -13,7 +13,7 @@ use std::collections::HashMap;
 
 use threadkeep_context::Line;
 use threadkeep_core::Message;
-use threadkeep_core::json::own_text;
+use threadkeep_json::own_text;
 use threadkeep_store::Store;
 
 use crate::journal::Rebuilt;

@@ -2,7 +2,6 @@
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;
-use threadkeep_core::json;
 use threadkeep_store::StoreError;
 
 use crate::KeepError;
@@ -15,6 +14,6 @@ pub fn from_json<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, serde_json::Err
 
 /// The bytes of a value of ours.
 pub fn to_json(value: &impl Serialize) -> Result<Vec<u8>, KeepError> {
-    let json = json::to_text(value).map_err(|error| StoreError::Other(error.to_string()))?;
+    let json = threadkeep_json::to_text(value).map_err(|error| StoreError::Other(error.to_string()))?;
     Ok(json.into_bytes())
 }

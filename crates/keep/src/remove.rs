@@ -4,7 +4,7 @@
 use std::collections::HashSet;
 
 use threadkeep_core::sort;
-use threadkeep_core::{Entry, MessageId, Transcript, TranscriptId, json};
+use threadkeep_core::{Entry, MessageId, Transcript, TranscriptId};
 use threadkeep_store::{Commit, Record, Scan, Store, StoreError};
 
 use crate::damage::pointed;
@@ -308,7 +308,7 @@ impl Names {
     fn of(ids: &HashSet<&MessageId>) -> Self {
         let few = ids.iter().filter(|_| ids.len() <= Self::MOST);
         // As JSON has it in every line that names it.
-        Self(few.filter_map(|id| json::to_text(id).ok()).collect())
+        Self(few.filter_map(|id| threadkeep_json::to_text(id).ok()).collect())
     }
 
     fn may_be_in(&self, line: &[u8]) -> bool {

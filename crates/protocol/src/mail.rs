@@ -3,8 +3,8 @@
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use threadkeep_core::MessageId;
-use threadkeep_core::json::own_value;
 use threadkeep_core::read::{self, BadRequest, or_default};
+use threadkeep_json::own_value;
 
 /// A message in a mailbox.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

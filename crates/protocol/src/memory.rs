@@ -6,10 +6,10 @@ use threadkeep_compaction::memory::{
     BundleLimits, Episode, Fact, FactKind, MemoryBundle, MemoryOrigin, Share, ToolInteraction, turn_number,
 };
 use threadkeep_core::checkpoint::Source;
-use threadkeep_core::json::own_value;
 use threadkeep_core::node::turn_name;
 use threadkeep_core::read::{self, BadRequest, bad, or_default};
 use threadkeep_core::{MessageId, TranscriptId, read_by_name};
+use threadkeep_json::own_value;
 
 use super::Counting;
 

@@ -5,7 +5,7 @@ use serde::de::Error;
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value;
 use threadkeep_core::TranscriptId;
-use threadkeep_core::json::own_value;
+use threadkeep_json::own_value;
 use threadkeep_recall::LONGEST_VECTOR;
 
 /// A vector, and the name of the model that made it.

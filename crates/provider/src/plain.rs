@@ -3,7 +3,7 @@
 use serde::Serialize;
 use serde_json::Value;
 use threadkeep_core::Message;
-use threadkeep_core::json::own_value;
+use threadkeep_json::own_value;
 
 use super::{Finding, Note, Provider, ProviderError, RenderOptions, render, validate_messages, validate_payload};
 

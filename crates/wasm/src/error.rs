@@ -39,7 +39,7 @@ pub(crate) fn bad_id(error: &threadkeep_core::IdError) -> JsValue {
 
 /// JSON text of something of ours; it has only string keys, so that this cannot fail, and if it did, the error would say so.
 pub(crate) fn json(value: &impl serde::Serialize) -> Result<JsValue, JsValue> {
-    match threadkeep_core::json::to_text(value) {
+    match threadkeep_json::to_text(value) {
         Ok(text) => Ok(JsValue::from(text)),
         Err(error) => Err(unwritten(&error)),
     }
@@ -51,7 +51,7 @@ pub(crate) fn unwritten(error: &serde_json::Error) -> JsValue {
 }
 
 fn text(reply: &ErrorReply) -> JsValue {
-    JsValue::from(threadkeep_core::json::to_text(reply).unwrap_or_else(|_| {
+    JsValue::from(threadkeep_json::to_text(reply).unwrap_or_else(|_| {
         // Not reached: the reply has only string keys.
         r#"{"code":"internal","message":"an error that cannot be written","details":{}}"#.to_owned()
     }))

@@ -4,9 +4,9 @@
 
 use serde_json::{Map, Value};
 use threadkeep_compaction::memory::Memory;
-use threadkeep_core::json::own_text;
 use threadkeep_core::read::{BadRequest, options};
 use threadkeep_core::{Entry, MessageId, TranscriptId};
+use threadkeep_json::own_text;
 
 use super::super::digest::{Digest, Sum};
 use super::super::raw::Fields;

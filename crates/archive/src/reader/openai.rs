@@ -3,8 +3,8 @@
 
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
-use threadkeep_core::json::own_text;
 use threadkeep_core::{Message, MessageError};
+use threadkeep_json::own_text;
 
 use crate::format::messages_field;
 use crate::list::{Known, List};

@@ -2,8 +2,8 @@
 //! conversations are plain lists too.
 
 use serde_json::{Map, Value};
-use threadkeep_core::json::own_text;
 use threadkeep_core::{Message, Role};
+use threadkeep_json::own_text;
 
 use super::openai::{Messages, own_id, own_time};
 use crate::blocks::{Blocks, beside, object};

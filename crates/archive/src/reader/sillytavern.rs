@@ -2,8 +2,8 @@
 //! the next message follows the one that was chosen.
 
 use serde_json::{Map, Value};
-use threadkeep_core::json::own_text;
 use threadkeep_core::{Message, Role};
+use threadkeep_json::own_text;
 
 use crate::blocks::beside;
 use crate::digest::Digest;

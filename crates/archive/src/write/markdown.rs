@@ -3,10 +3,10 @@
 
 use serde_json::Value;
 use threadkeep_core::date::readable;
-use threadkeep_core::json::own_text;
 use threadkeep_core::node::Node;
 use threadkeep_core::transcript::{Info, Placed};
 use threadkeep_core::{Kind, Message, Role};
+use threadkeep_json::own_text;
 
 use super::words;
 

@@ -6,8 +6,8 @@
 use serde::Serialize;
 use serde_json::{Map, Value};
 use threadkeep_core::code::CodeTurnError;
-use threadkeep_core::json::own_value;
 use threadkeep_core::{CodeTurn, Kind, Message, MessageError};
+use threadkeep_json::own_value;
 
 use super::{CompressOptions, decide, fence};
 

@@ -28,7 +28,6 @@ pub fn estimate(text: &str) -> u32 {
 
 /// About how many tokens a message takes: its content and its tool calls (as JSON), and four for the frame around it.
 pub fn estimate_message(message: &Message) -> u32 {
-    let calls =
-        message.tool_calls.iter().map(|call| threadkeep_core::json::to_text(call).map_or(0, |json| estimate(&json)));
+    let calls = message.tool_calls.iter().map(|call| threadkeep_json::to_text(call).map_or(0, |json| estimate(&json)));
     calls.fold(estimate(&message.text()).saturating_add(4), u32::saturating_add)
 }

@@ -7,7 +7,9 @@
 
 use std::ops::Range;
 
-use crate::messages::line::{Counts, Line};
+use threadkeep_json::Line;
+
+use crate::messages::line::{Counts, pass};
 use crate::{MessageId, Messages, Node};
 
 /// The node of a line without its messages, and where in the line they are. Its parent is mostly `last`. `None` where the derived reader must
@@ -16,48 +18,37 @@ pub(super) fn node(line: &str, last: Option<&MessageId>) -> Option<(Box<Node>, R
     let whole = line.len();
     let mut line = Line(line);
     line.skip("{\"node\":{\"id\":\"")?;
-    let mut node = Box::new(Node::new(line.id(None)?, None, Messages::default()));
-    line.fill(&mut node, last)?;
+    let mut node = Box::new(Node::new(id(&mut line, None)?, None, Messages::default()));
+    fill(&mut line, &mut node, last)?;
     let start = whole - line.0.len();
-    let counts = line.pass()?;
+    let counts = pass(&mut line)?;
     let end = whole - line.0.len();
     line.skip("]")?;
     node.sealed = line.has(",\"sealed\":true");
     (line.0 == "}}").then_some((node, start..end, counts))
 }
 
-impl Line<'_> {
-    /// Reads what stands between the id of a node and its messages.
-    fn fill(&mut self, node: &mut Node, last: Option<&MessageId>) -> Option<()> {
-        if self.has(",\"parent\":\"") {
-            node.parent = Some(self.id(last)?);
-        }
-        if self.has(",\"createdAt\":") {
-            node.created_at = Some(self.number()?.try_into().ok()?);
-        }
-        if self.has(",\"turn\":") {
-            node.turn = self.number()?.try_into().ok()?;
-        }
-        self.skip(",\"messages\":[")
+/// Reads what stands between the id of a node and its messages.
+fn fill(line: &mut Line, node: &mut Node, last: Option<&MessageId>) -> Option<()> {
+    if line.has(",\"parent\":\"") {
+        node.parent = Some(id(line, last)?);
     }
-
-    /// An id. If it is `known`, it is neither copied nor kept twice.
-    #[inline(never)]
-    fn id(&mut self, known: Option<&MessageId>) -> Option<MessageId> {
-        let text = self.plain()?;
-        match known {
-            Some(known) if known.as_str() == text => Some(known.clone()),
-            _ => MessageId::new(text).ok(),
-        }
+    if line.has(",\"createdAt\":") {
+        node.created_at = Some(line.number()?.try_into().ok()?);
     }
+    if line.has(",\"turn\":") {
+        node.turn = line.number()?.try_into().ok()?;
+    }
+    line.skip(",\"messages\":[")
+}
 
-    /// A whole number of at most 15 digits, as it is written. What follows them is looked at next, so that no fraction passes for one.
-    fn number(&mut self) -> Option<u64> {
-        let end = self.0.bytes().position(|byte| !byte.is_ascii_digit())?;
-        let (digits, rest) = self.0.split_at(end);
-        self.0 = rest;
-        let known = matches!(digits.as_bytes(), [b'0'] | [b'1'..=b'9', ..]) && end <= 15;
-        known.then(|| digits.bytes().fold(0, |number, digit| number * 10 + u64::from(digit & 15)))
+/// An id. If it is `known`, it is neither copied nor kept twice.
+#[inline(never)]
+fn id(line: &mut Line, known: Option<&MessageId>) -> Option<MessageId> {
+    let text = line.plain()?;
+    match known {
+        Some(known) if known.as_str() == text => Some(known.clone()),
+        _ => MessageId::new(text).ok(),
     }
 }
 

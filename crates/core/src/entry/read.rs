@@ -9,9 +9,9 @@ use serde::de::{Deserializer, Error, IgnoredAny, MapAccess, Visitor};
 
 use super::Entry;
 use crate::checkpoint::Strategy;
-use crate::json::Name;
 use crate::read::Object;
 use crate::{Message, MessageId};
+use threadkeep_json::Name;
 
 /// The names of the kinds.
 const KINDS: &[&str] = &[

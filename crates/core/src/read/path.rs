@@ -7,7 +7,7 @@
 use serde::de::{Deserialize, Deserializer, MapAccess, Visitor};
 use serde_json::value::RawValue;
 
-use crate::json::Name;
+use threadkeep_json::Name;
 
 /// Reads a text as before, and gives its error.
 pub(super) type Again<'a> = &'a dyn Fn(&str) -> Option<serde_json::Error>;

@@ -3,7 +3,7 @@
 use serde_json::Value;
 use threadkeep_compaction::Reason;
 use threadkeep_core::checkpoint::Strategy;
-use threadkeep_core::json::own_value;
+use threadkeep_json::own_value;
 use threadkeep_store::Store;
 
 use crate::compact::{CompactOptions, Compacted, EpochInfo, Sending, Stored};

@@ -3,7 +3,7 @@
 use serde_json::Value;
 use threadkeep_compaction::memory::{EpisodeEdit, FactEdit, MemoryBundle, RAW_TAIL_TURNS};
 use threadkeep_core::Message;
-use threadkeep_core::json::own_value;
+use threadkeep_json::own_value;
 use threadkeep_store::Store;
 
 use crate::protocol::{

@@ -7,9 +7,9 @@ use serde_json::{Value, json};
 use threadkeep::compact::{Cancel, unless};
 use threadkeep::model::{Call, Connected, Failure, Model};
 use threadkeep_core::Message;
-use threadkeep_core::json::own_value;
 use threadkeep_core::read::options;
 use threadkeep_fetch::Fetch;
+use threadkeep_json::own_value;
 use threadkeep_provider::{Completion, Connection, Delta, RenderOptions, ToolSchema, render};
 use wasm_bindgen::JsValue;
 

@@ -16,7 +16,7 @@ use threadkeep_context::compress::CompressError;
 use threadkeep_context::tokens::{Counter, Estimate, cost};
 use threadkeep_context::{Item, Ledger, Line, Plan, Prepared, Preparing, compress, opens_with_user};
 use threadkeep_core::Message;
-use threadkeep_core::json::own_text;
+use threadkeep_json::own_text;
 use threadkeep_provider::{Provider, ProviderError, render_json, validate_json};
 use threadkeep_tokens::{Bpe, Encoding};
 use wasm_bindgen::JsValue;

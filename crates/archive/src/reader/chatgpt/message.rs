@@ -4,8 +4,8 @@
 use foldhash::HashMap;
 use serde::Deserialize;
 use serde_json::{Map, Value};
-use threadkeep_core::json::own_text;
 use threadkeep_core::{Content, Kind, Message, Part, Role, ToolCall};
+use threadkeep_json::own_text;
 
 use crate::draft::{Draft, Made};
 use crate::raw::{Fields, is_string, says_nothing, text_of};

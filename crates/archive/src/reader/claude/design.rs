@@ -1,8 +1,8 @@
 //! The design chats of Claude.ai's newer exports: a plain list of messages, each with blocks of its own kind.
 
 use serde_json::{Map, Value};
-use threadkeep_core::json::own_text;
 use threadkeep_core::{Kind, Message, Role};
+use threadkeep_json::own_text;
 
 use super::Blocks;
 use crate::attachment::attachment;

@@ -4,8 +4,8 @@
 use std::collections::HashMap;
 
 use serde_json::{Map, Value};
-use threadkeep_core::json::own_text;
 use threadkeep_core::{Kind, Message, Role};
+use threadkeep_json::own_text;
 
 use crate::blocks::{Blocks, beside, object};
 use crate::digest::Digest;

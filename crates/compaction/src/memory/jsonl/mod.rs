@@ -12,7 +12,7 @@ mod working;
 use serde::Serialize;
 use serde_json::{Map, Number, Value};
 
-use threadkeep_core::json::own_text;
+use threadkeep_json::own_text;
 
 use crate::memory::{Episode, Fact};
 

@@ -9,9 +9,9 @@
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
-use threadkeep_core::json::own_text;
 use threadkeep_core::message::ToolCall;
 use threadkeep_core::{Content, Message, Role};
+use threadkeep_json::own_text;
 
 use crate::memory::turns::{arguments, content};
 

@@ -1,5 +1,7 @@
-//! [Writing](write()) JSON, and what readers of JSON share. Types are read by serde; requests and options by [`read`](crate::read).
+//! JSON as a log has it: [written](write()) quickly, and [scanned](Line) without being read. Each message that is stored or given back comes
+//! through here, so this crate is compiled for speed, and those that use it for size. Types are read by serde.
 
+mod line;
 mod write;
 
 use std::borrow::Cow;
@@ -8,7 +10,7 @@ use std::fmt;
 use serde::de::{Deserialize, Deserializer, Error, Visitor};
 use serde_json::Value;
 
-pub(crate) use write::escaped;
+pub use line::{Line, unescaped};
 pub use write::{own_text, own_value, to_text, write};
 
 /// Whether at most `levels` lists and objects lie inside one another in `value`.

@@ -9,7 +9,7 @@ use serde_json::Error;
 ///
 /// ```
 /// let mut out = String::from("data: ");
-/// threadkeep_core::json::write(&["a \"word\"", "\n"], &mut out)?;
+/// threadkeep_json::write(&["a \"word\"", "\n"], &mut out)?;
 /// assert_eq!(out, r#"data: ["a \"word\"","\n"]"#);
 /// # Ok::<(), serde_json::Error>(())
 /// ```
