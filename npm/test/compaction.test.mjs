@@ -28,6 +28,23 @@ const ANSWER = JSON.stringify({
   semantic_facts: [{ fact: "Answers are in French.", kind: "preference", confidence: 0.9, sources: [1] }],
 });
 
+test("undoCompaction gives prompts the originals again", async () => {
+  const keep = await talked();
+  const thread = keep.thread("main");
+  const whole = await thread.context();
+  const { checkpoint } = await thread.compact();
+  const short = await thread.context();
+  assert.equal(short.checkpoint, checkpoint.id);
+  assert.deepEqual(await thread.undoCompaction(), checkpoint);
+  assert.deepEqual((await thread.context()).payload, whole.payload);
+  assert.deepEqual([await thread.checkpoints(), await thread.undoCompaction(checkpoint.id)], [[], null]);
+  assert.deepEqual((await thread.context({ epoch: checkpoint.id })).payload, short.payload);
+  assert.ok(checkpoint.episodes.length > 0 && checkpoint.facts.length > 0);
+  assert.deepEqual([await keep.memory.episodes(), await keep.memory.facts()], [[], []]);
+  await assert.rejects(thread.undoCompaction(7), { code: "bad-request", details: { argument: "checkpoint" } });
+  await keep.close();
+});
+
 test("compact gives summaryMessages, compactedRange and tokensSaved, and keeps the originals", async () => {
   const keep = await talked();
   const before = await keep.thread("main").messages();

@@ -333,3 +333,33 @@ test("without such a summariser there is no choice", () =>
     await tab.get("compact-preview").waitFor();
     assert.equal(await tab.get("compact-summariser").count(), 0);
   }));
+
+test("a compaction is undone from its notice, and later from its card", () =>
+  site.visit(async (tab) => {
+    await opened(tab);
+    await tab.get("inspector-toggle").click();
+    const tokens = (wanted, now) =>
+      tab.page.waitForFunction(
+        ([wanted, now]) => {
+          const pane = document.querySelector("[data-testid=inspector][aria-busy=false]");
+          const text = pane?.querySelector("[data-testid=tokens]").textContent;
+          return text && text !== "–" && (text === wanted) === now;
+        },
+        [wanted, now],
+      );
+    await tokens("", false);
+    const whole = await tab.get("tokens").innerText();
+    await compact(tab);
+    await tokens(whole, false);
+    await tab.get("notice-act").filter({ hasText: "Undo" }).click();
+    await tab.get("compaction").waitFor({ state: "detached" });
+    await tokens(whole, true);
+    assert.equal(await tab.get("summarised").count(), 0);
+
+    await compact(tab);
+    await tab.get("undo-compaction").click();
+    await tab.get("compaction").waitFor({ state: "detached" });
+    await tab.page.reload();
+    await tab.get("message").first().waitFor();
+    assert.equal(await tab.get("compaction").count(), 0);
+  }));

@@ -205,3 +205,36 @@ test("the list shows one source, or only threads with branches, and says when no
     await tab.get("delete-thread").click();
     await tab.page.waitForFunction(() => document.querySelectorAll("[data-testid=thread-row]").length === 6);
   }));
+
+test("the list shows threads with one model's answers, or with images", () =>
+  site.visit(async (tab) => {
+    const thread = (at, title, model, picture) => {
+      const tree = new Tree(`da7e0000-000${at}-4000-8000-000000000002`, title);
+      const image = { content_type: "image_asset_pointer", asset_pointer: "file-service://file-abc", size_bytes: 7, width: 2, height: 3 };
+      const asked = tree.put(
+        tree.start,
+        "user",
+        picture ? { content_type: "multimodal_text", parts: [image, "Look."] } : { content_type: "text", parts: ["Hi."] },
+      );
+      tree.say(asked, "assistant", "Yes.", { metadata: { model_slug: model } });
+      return tree.json;
+    };
+    const all = [thread(1, "A picture by one", "gpt-4o", true), thread(2, "Words by one", "gpt-4o", false), thread(3, "Words by another", "o3", false)];
+    await tab.pick({ name: "conversations.json", data: oneFile(all) });
+    await tab.closeReport();
+    const shown = async (count) => {
+      await tab.page.waitForFunction((count) => document.querySelectorAll("[data-testid=thread-row]").length === count, count);
+      return (await tab.page.locator("[data-testid=thread-row] .thread-title").allInnerTexts()).sort();
+    };
+    await shown(3);
+    await tab.get("only-model").selectOption("gpt-4o");
+    assert.deepEqual(await shown(2), ["A picture by one", "Words by one"]);
+    await tab.get("only-pictured").click();
+    assert.deepEqual(await shown(1), ["A picture by one"]);
+    await tab.get("only-model").selectOption("o3");
+    await tab.page.getByText("Nothing matches.").waitFor();
+    await tab.get("only-pictured").click();
+    assert.deepEqual(await shown(1), ["Words by another"]);
+    await tab.get("only-model").selectOption({ label: "Any model" });
+    await shown(3);
+  }));

@@ -79,7 +79,7 @@ test("below each answer stands what it took and cost, and the way to its request
       await said(tab, "And chard?", "Answer 2 to");
       await tab.page.waitForFunction(() => document.querySelectorAll("[data-testid=answer-foot]").length === 2);
       const foot = tab.get("answer-foot").first();
-      assert.match(await foot.innerText(), /^1,200 tokens in, 800 of them from the cache, 50 out, \$0\.00\d\d\s+View request$/);
+      assert.match(await foot.innerText(), /^1,200 tokens in, 800 of them from the cache, 50 out, \$0\.00\d\d, [\d.]+ m?s\s+View request$/);
       await foot.getByTestId("view-request").click();
       const older = tab.get("request").last();
       await older.getByTestId("request-body").waitFor();

@@ -2,6 +2,7 @@
 //! in that list out.
 
 use std::cmp::Reverse;
+use std::collections::BTreeSet;
 
 use crate::format;
 use crate::wire::ThreadInfo;
@@ -90,33 +91,37 @@ pub fn marks(info: &ThreadInfo) -> Vec<Mark> {
     marks
 }
 
-/// What the list leaves out.
-#[derive(Debug, Clone, Copy, Default)]
-pub struct Filter<'a> {
-    /// Words that the title or the source must have, in any case.
-    pub query: &'a str,
+/// A kind of threads, which the list can show alone.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Filter {
     /// The source; any where it is empty.
-    pub source: &'a str,
+    pub source: String,
+    /// The model, one of those that answered; any where it is empty.
+    pub model: String,
     /// Whether there must be branches.
     pub branched: bool,
+    /// Whether there must be images.
+    pub pictured: bool,
 }
 
-impl Filter<'_> {
+impl Filter {
     fn leaves(&self, words: &[String], info: &ThreadInfo) -> bool {
-        if self.branched && info.branches < 2 || !self.source.is_empty() && self.source != info.source {
-            return false;
-        }
-        if words.is_empty() {
-            return true;
+        let kind = (self.source.is_empty() || self.source == info.source)
+            && (self.model.is_empty() || info.models.contains(&self.model))
+            && (!self.branched || info.branches > 1)
+            && (!self.pictured || info.images > 0);
+        if !kind || words.is_empty() {
+            return kind;
         }
         let text = format::lower(&format!("{} {}", title(info), format::source(&info.source)));
         words.iter().all(|word| text.contains(word.as_str()))
     }
 }
 
-/// The positions of the transcripts that a filter leaves, in order. Equal ones keep their order.
-pub fn arrange(all: &[ThreadInfo], filter: &Filter<'_>, sort: Sort) -> Vec<usize> {
-    let words: Vec<String> = filter.query.split_whitespace().map(format::lower).collect();
+/// The positions of the transcripts of a kind that have all words of `query` in title or source, in any case, in order. Equal ones keep their
+/// order.
+pub fn arrange(all: &[ThreadInfo], query: &str, filter: &Filter, sort: Sort) -> Vec<usize> {
+    let words: Vec<String> = query.split_whitespace().map(format::lower).collect();
     // One key for every order, so that sorting is compiled once: what is more, then the title.
     let mut kept: Vec<(Reverse<i64>, String, usize)> = Vec::new();
     for (at, info) in all.iter().enumerate().filter(|(_, info)| filter.leaves(&words, info)) {
@@ -135,10 +140,17 @@ pub fn arrange(all: &[ThreadInfo], filter: &Filter<'_>, sort: Sort) -> Vec<usize
 
 /// The kinds of archives that the threads come from, each once.
 pub fn sources(all: &[ThreadInfo]) -> Vec<String> {
-    let mut sources: Vec<String> = all.iter().map(|info| info.source.clone()).filter(|one| !one.is_empty()).collect();
-    sources.sort_unstable();
-    sources.dedup();
-    sources
+    each_once(all.iter().map(|info| &info.source))
+}
+
+/// The models that answered in the threads, each once.
+pub fn models(all: &[ThreadInfo]) -> Vec<String> {
+    each_once(all.iter().flat_map(|info| &info.models))
+}
+
+fn each_once<'a>(names: impl Iterator<Item = &'a String>) -> Vec<String> {
+    let names: BTreeSet<&String> = names.filter(|name| !name.is_empty()).collect();
+    names.into_iter().cloned().collect()
 }
 
 /// Dates as the reader's clock has them.
@@ -200,6 +212,8 @@ mod tests {
             updated_at,
             messages,
             branches,
+            models: if messages == 5 { vec!["gpt-4o".into(), title.into()] } else { Vec::new() },
+            images: u32::from(source == "claude"),
             leaf: None,
         };
         vec![
@@ -210,16 +224,13 @@ mod tests {
         ]
     }
 
-    fn words(query: &str) -> Filter<'_> {
-        Filter { query, ..Filter::default() }
-    }
-
     #[test]
     fn orders() {
-        assert_eq!(arrange(&some(), &words(""), Sort::Newest), [1, 3, 0, 2]);
-        assert_eq!(arrange(&some(), &words(""), Sort::Title), [3, 1, 2, 0]);
-        assert_eq!(arrange(&some(), &words(""), Sort::Messages), [1, 2, 0, 3]);
-        assert_eq!(arrange(&some(), &words(""), Sort::Branches), [3, 1, 2, 0]);
+        let ordered = |sort| arrange(&some(), "", &Filter::default(), sort);
+        assert_eq!(ordered(Sort::Newest), [1, 3, 0, 2]);
+        assert_eq!(ordered(Sort::Title), [3, 1, 2, 0]);
+        assert_eq!(ordered(Sort::Messages), [1, 2, 0, 3]);
+        assert_eq!(ordered(Sort::Branches), [3, 1, 2, 0]);
     }
 
     #[test]
@@ -234,21 +245,26 @@ mod tests {
 
     #[test]
     fn filters_by_every_word_in_title_or_source() {
-        assert_eq!(arrange(&some(), &words("ÖL"), Sort::Newest), [0]);
-        assert_eq!(arrange(&some(), &words("chatgpt"), Sort::Newest), [0, 2]);
-        assert_eq!(arrange(&some(), &words("bread claude"), Sort::Newest), [1]);
-        assert_eq!(arrange(&some(), &words("bread chatgpt"), Sort::Newest), [] as [usize; 0]);
-        assert_eq!(arrange(&some(), &words("untitled"), Sort::Newest), [2]);
+        let words = |query| arrange(&some(), query, &Filter::default(), Sort::Newest);
+        assert_eq!(words("ÖL"), [0]);
+        assert_eq!(words("chatgpt"), [0, 2]);
+        assert_eq!(words("bread claude"), [1]);
+        assert_eq!(words("bread chatgpt"), [] as [usize; 0]);
+        assert_eq!(words("untitled"), [2]);
     }
 
     #[test]
-    fn filters_by_source_and_by_branches() {
-        let filtered = |filter: Filter<'_>| arrange(&some(), &filter, Sort::Newest);
-        assert_eq!(filtered(Filter { source: "chatgpt", ..Filter::default() }), [0, 2]);
-        assert_eq!(filtered(Filter { branched: true, ..Filter::default() }), [1, 3, 2]);
-        assert_eq!(filtered(Filter { query: "apples", source: "", branched: true }), [3]);
-        assert_eq!(filtered(Filter { source: "chat", ..Filter::default() }), [] as [usize; 0]);
-        assert_eq!(sources(&some()), ["chatgpt", "claude"]);
+    fn filters_by_source_model_branches_and_images() {
+        let filtered = |filter: Filter| arrange(&some(), "", &filter, Sort::Newest);
+        let branched = || Filter { branched: true, ..Filter::default() };
+        assert_eq!(filtered(Filter { source: "chatgpt".into(), ..Filter::default() }), [0, 2]);
+        assert_eq!(filtered(Filter { source: "chat".into(), ..Filter::default() }), [] as [usize; 0]);
+        assert_eq!(filtered(Filter { model: "gpt-4o".into(), ..Filter::default() }), [3, 0]);
+        assert_eq!(filtered(Filter { model: "gpt-4o".into(), ..branched() }), [3]);
+        assert_eq!(filtered(Filter { pictured: true, ..Filter::default() }), [1]);
+        assert_eq!(filtered(branched()), [1, 3, 2]);
+        assert_eq!(arrange(&some(), "apples", &branched(), Sort::Newest), [3]);
+        assert_eq!((sources(&some()), models(&some()).len()), (vec!["chatgpt".into(), "claude".into()], 3));
     }
 
     /// A calendar whose months all have thirty days.

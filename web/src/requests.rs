@@ -37,6 +37,12 @@ pub fn feet(all: &[Asked], branch: &[&MessageId]) -> HashMap<MessageId, Foot> {
             }
             _ => total(asked.iter().copied()),
         };
+        let took = last.took.map(|took| {
+            let began = asked.first().map_or(last.sent_at, |first| first.sent_at);
+            // From the first request to the end of the last, with the tools between them.
+            format!(", {}", format::took(took.saturating_add(last.sent_at.abs_diff(began))))
+        });
+        let words = words + &took.unwrap_or_default();
         let cut = if is_cut(last) { ", cut at its limit" } else { "" };
         Some((answer.clone(), Foot { words: words + cut, request: last.id.clone() }))
     };
@@ -78,7 +84,8 @@ pub fn facts(asked: &Asked) -> Vec<String> {
         None if asked.program.is_none() => Some("no answer yet".to_owned()),
         None => None,
     };
-    sender.into_iter().chain(purpose).chain(end).collect()
+    let took = asked.took.map(format::took);
+    sender.into_iter().chain(purpose).chain(end).chain(took).collect()
 }
 
 /// The sum of all: `12 requests, 45,000 tokens in, 80% of them from the cache, 3,000 out, $0.12`.
@@ -130,6 +137,7 @@ mod tests {
             usage: usage.map(|(input, cached, output)| Used { input, cached, output }),
             micros,
             outcome: Some("stop".into()),
+            took: None,
             checkpoint: None,
             known: true,
         }
@@ -189,6 +197,16 @@ mod tests {
         assert_eq!(feet[&a].words, "2 requests, 2,000 tokens in, 20 out, $0.0062");
         assert!(!feet.contains_key(&b), "what is open or for a summary is no answer");
         assert_eq!(feet[&c], Foot { words: "5 tokens in, 6 out".into(), request: "t:n2".into() });
+    }
+
+    #[test]
+    fn an_answer_took_from_its_first_request_to_the_end_of_the_last() {
+        let node = MessageId::new("n").unwrap();
+        let one = Asked { took: Some(3_210), ..asked(Some((5, 0, 6)), None) };
+        assert_eq!(facts(&one), ["3.2 s"]);
+        assert_eq!(feet(&[one.clone()], &[&node])[&node].words, "5 tokens in, 6 out, 3.2 s");
+        let last = Asked { sent_at: 20_000, took: Some(5_000), ..one.clone() };
+        assert_eq!(feet(&[one, last], &[&node])[&node].words, "2 requests, 10 tokens in, 12 out, 25.0 s");
     }
 
     #[test]

@@ -219,6 +219,10 @@ pub struct ThreadInfo {
     pub messages: u32,
     /// How many of its branches end in a leaf of their own.
     pub branches: u32,
+    /// The models that answered.
+    pub models: Vec<String>,
+    /// How many images its messages have.
+    pub images: u32,
     /// The end of the chosen branch.
     pub leaf: Option<MessageId>,
 }
@@ -232,6 +236,8 @@ impl From<TranscriptInfo> for ThreadInfo {
             updated_at: info.updated_at,
             messages: info.messages,
             branches: info.branches,
+            models: info.models,
+            images: info.images,
             leaf: info.leaf,
         }
     }
@@ -473,6 +479,8 @@ mod tests {
             updated_at: Some(-7),
             messages: 300,
             branches: u32::MAX,
+            models: vec!["gpt-4o".into()],
+            images: 2,
             leaf: Some(MessageId::new("l").unwrap()),
         }
     }

@@ -63,6 +63,8 @@ pub enum Entry {
     Info(InfoPatch),
     /// The old part of every chain through a node was compacted.
     Checkpoint(Box<Checkpoint>),
+    /// A compaction was undone: the checkpoint of this id stands in for nothing any more. What it was stays known, for the prompts that had it.
+    Withdrawn(String),
     /// The user deleted nodes: their entries, further up, are [`Entry::Gone`] now. Whoever holds the tree in memory must
     /// read the log anew.
     #[serde(rename_all = "camelCase")]

@@ -78,6 +78,11 @@ impl Part {
         self.0.get("type").and_then(Value::as_str).unwrap_or_default()
     }
 
+    /// Whether it is an image, in any provider's form: `image_url`, `image`, `input_image` and the like.
+    pub fn is_image(&self) -> bool {
+        self.kind().contains("image")
+    }
+
     /// The part's `text`, if it has one.
     pub fn as_text(&self) -> Option<&str> {
         self.0.get("text").and_then(Value::as_str)

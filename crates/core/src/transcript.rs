@@ -16,7 +16,7 @@ use crate::entry::{Entry, InfoPatch};
 use crate::message::DEEPEST;
 use crate::node::MOST_TURNS;
 use crate::sort;
-use crate::{Message, MessageId, Node, Role, TranscriptId};
+use crate::{Content, Message, MessageId, Node, Role, TranscriptId};
 
 pub use chain::{ChainError, Part, assemble, assemble_lenient};
 
@@ -71,12 +71,31 @@ pub struct Info {
     pub checkpoints: u32,
     /// How many leaves it has: 1 for a plain conversation.
     pub branches: u32,
+    /// The models that answered, in the order in which they came, at most eight; left out for none.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[cfg_attr(feature = "ts", ts(optional, as = "Option<Vec<String>>"))]
+    pub models: Vec<String>,
+    /// How many images its messages have; left out for none.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    #[cfg_attr(feature = "ts", ts(optional, as = "Option<u32>"))]
+    pub images: u32,
     /// The end of the chosen branch; without a choice, the newest leaf.
     pub leaf: Option<MessageId>,
     /// Whatever else the archive said about the conversation.
     #[serde(default, skip_serializing_if = "Map::is_empty")]
     #[cfg_attr(feature = "ts", ts(type = "Record<string, unknown>"))]
     pub extra: Map<String, Value>,
+}
+
+/// As many models of a transcript are named.
+const MOST_MODELS: usize = 8;
+
+fn images(messages: &[Message]) -> u32 {
+    let of = |message: &Message| match &message.content {
+        Content::Parts(parts) => parts.iter().filter(|part| part.is_image()).count() as u32,
+        _ => 0,
+    };
+    messages.iter().map(of).sum()
 }
 
 fn is_zero(count: &u32) -> bool {
@@ -126,6 +145,9 @@ pub struct Before {
     next_seq: u64,
     next_turn: u32,
     messages: u32,
+    /// How many models were named.
+    models: usize,
+    images: u32,
     leaves: u32,
     span: Option<(i64, i64)>,
     bytes: usize,
@@ -198,8 +220,13 @@ pub struct Transcript {
     patch: InfoPatch,
     /// With the sequence numbers of their entries.
     checkpoints: Vec<(u64, Checkpoint)>,
+    /// The models that answered, in the order in which they came.
+    models: Vec<String>,
+    images: u32,
     /// The places of checkpoints, by their ids.
     checkpoint_of_id: HashMap<String, usize>,
+    /// The ids of checkpoints whose compactions were undone.
+    withdrawn: HashSet<String>,
     /// The place of the first node in which a user says something.
     first_said: Option<u32>,
     damage: Vec<String>,
@@ -239,7 +266,10 @@ impl Transcript {
             pins: Vec::new(),
             patch: InfoPatch::default(),
             checkpoints: Vec::new(),
+            models: Vec::new(),
+            images: 0,
             checkpoint_of_id: HashMap::new(),
+            withdrawn: HashSet::new(),
             first_said: None,
             damage: Vec::new(),
             next_seq: 0,
@@ -375,6 +405,7 @@ impl Transcript {
                 return Err(missing(&checkpoint.anchor));
             }
             Entry::Checkpoint(_)
+            | Entry::Withdrawn(_)
             | Entry::Head { .. }
             | Entry::Strategy { .. }
             | Entry::Pin(_)
@@ -424,6 +455,8 @@ impl Transcript {
             next_seq: self.next_seq,
             next_turn: self.next_turn,
             messages: self.messages,
+            models: self.models.len(),
+            images: self.images,
             leaves: self.leaves,
             span: self.span,
             bytes: self.bytes,
@@ -451,6 +484,8 @@ impl Transcript {
         self.next_seq = before.next_seq;
         self.next_turn = before.next_turn;
         self.messages = before.messages;
+        self.models.truncate(before.models);
+        self.images = before.images;
         self.leaves = before.leaves;
         self.span = before.span;
         self.bytes = before.bytes;
@@ -467,7 +502,8 @@ impl Transcript {
         }
         let slots = std::mem::take(&mut self.slots);
         self.by_id.clear();
-        (self.messages, self.leaves, self.span, self.first_said) = (0, 0, None, None);
+        (self.messages, self.images, self.leaves, self.span, self.first_said) = (0, 0, 0, None, None);
+        self.models.clear();
         for placed in slots {
             self.bytes = self.bytes.saturating_sub(node_bytes(&placed.node));
             if gone.contains(&placed.node.id) {
@@ -568,6 +604,9 @@ impl Transcript {
                     }
                 }
             }
+            Entry::Withdrawn(id) => {
+                self.withdrawn.insert(id);
+            }
             Entry::Pin(node) => self.note_pin(node, true),
             Entry::Unpin(node) => self.note_pin(node, false),
             Entry::Info(patch) => self.describe(patch),
@@ -575,6 +614,12 @@ impl Transcript {
             Entry::Gone(_) => {}
         }
         self.next_seq = self.next_seq.saturating_add(span);
+    }
+
+    fn note_model(&mut self, model: Option<&String>) {
+        if let Some(model) = model.filter(|model| self.models.len() < MOST_MODELS && !self.models.contains(model)) {
+            self.models.push(model.clone());
+        }
     }
 
     fn note_pin(&mut self, node: MessageId, pinned: bool) {
@@ -603,6 +648,11 @@ impl Transcript {
         }
         self.note_time(node.created_at);
         self.messages += node.messages.len() as u32;
+        self.note_model(node.origin.model.as_ref());
+        // Messages that are text still have no parts.
+        if node.messages.unread().is_none() {
+            self.images += images(&node.messages);
+        }
         self.bytes += node_bytes(&node);
         self.by_id.insert(node.id.clone(), at);
         if self.first_said.is_none() && node.opened_turns() > 0 && node.messages.iter().any(is_said) {
@@ -618,6 +668,7 @@ impl Transcript {
         let placed = &mut self.slots[*at as usize];
         let opened = messages.iter().filter(|message| message.role == Role::User).count() as u32;
         self.messages += messages.len() as u32;
+        self.images += images(&messages);
         self.bytes += messages.iter().map(message_bytes).sum::<usize>();
         placed.depth += messages.iter().filter(|message| message.role.counts()).count() as u32;
         if messages.iter().any(is_said) {
@@ -647,6 +698,8 @@ impl Transcript {
         let (have, came) = (node_bytes(&known.node), node_bytes(&node));
         self.bytes = (self.bytes + came).saturating_sub(have);
         self.messages = self.messages - known.node.messages.len() as u32 + node.messages.len() as u32;
+        self.images = (self.images + images(&node.messages)).saturating_sub(images(&known.node.messages));
+        self.note_model(node.origin.model.as_ref());
         self.note_time(node.created_at);
         if new != old {
             if let Some(old) = old {
@@ -781,29 +834,42 @@ impl Transcript {
         self.pins.iter().find(|(known, _)| known == node).map(|(_, pinned)| *pinned)
     }
 
-    /// The checkpoint of this id.
+    /// The checkpoint of this id, a withdrawn one, too.
     pub fn checkpoint(&self, id: &str) -> Option<&Checkpoint> {
         self.checkpoints.get(*self.checkpoint_of_id.get(id)?).map(|(_, checkpoint)| checkpoint)
     }
 
-    /// All checkpoints, oldest first, with the sequence numbers of their entries.
+    /// All checkpoints that were not withdrawn, oldest first, with the sequence numbers of their entries.
     pub fn checkpoints(&self) -> impl DoubleEndedIterator<Item = (u64, &Checkpoint)> {
+        self.every_checkpoint().filter(|(_, checkpoint)| !self.withdrawn.contains(&checkpoint.id))
+    }
+
+    /// The same with those that were withdrawn.
+    pub fn every_checkpoint(&self) -> impl DoubleEndedIterator<Item = (u64, &Checkpoint)> {
         self.checkpoints.iter().map(|(seq, checkpoint)| (*seq, checkpoint))
     }
 
-    /// The checkpoints whose anchors are on a chain of this tree, with the places of the anchors in it and the sequence numbers of
+    /// The ids of checkpoints that were withdrawn, in no order.
+    pub fn withdrawn(&self) -> &HashSet<String> {
+        &self.withdrawn
+    }
+
+    /// The checkpoints whose anchors are on a chain of this tree and that were not withdrawn, with the places of the anchors in it and the sequence numbers of
     /// their entries: those that cover least first, and of those that cover the same the oldest.
     pub fn checkpoints_on(&self, chain: &[&Placed]) -> Vec<(usize, u64, &Checkpoint)> {
         let mut found = Vec::new();
         for (seq, checkpoint) in self.checkpoints() {
-            let Some(anchor) = self.get(&checkpoint.anchor) else { continue };
-            // A node's number grows from the root to the leaf.
-            if let Ok(place) = chain.binary_search_by_key(&anchor.seq, |placed| placed.seq) {
-                found.push((place, seq, checkpoint));
-            }
+            found.extend(self.place_on(chain, &checkpoint.anchor).map(|place| (place, seq, checkpoint)));
         }
         sort::sort_by_key(&mut found, |(place, seq, checkpoint)| (checkpoint.end(*place), *seq));
         found
+    }
+
+    /// The place of a node in a chain of this tree.
+    pub fn place_on(&self, chain: &[&Placed], node: &MessageId) -> Option<usize> {
+        let seq = self.get(node)?.seq;
+        // A node's number grows from the root to the leaf.
+        chain.binary_search_by_key(&seq, |placed| placed.seq).ok()
     }
 
     /// The checkpoint that a chain uses: of those whose anchors are on it, the one that covers most; the newest, where several do.
@@ -891,8 +957,10 @@ impl Transcript {
             updated_at: last.max(patch.updated_at).or(patch.created_at),
             nodes: self.slots.len() as u32,
             messages: self.messages,
-            checkpoints: self.checkpoints.len() as u32,
+            checkpoints: self.checkpoints().count() as u32,
             branches: self.leaves,
+            models: self.models.clone(),
+            images: self.images,
             leaf: leaf.or_else(newest),
             extra: patch.extra.clone(),
         }

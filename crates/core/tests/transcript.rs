@@ -1,9 +1,10 @@
 //! Trees of nodes: any tree, any interleaving of entries, held against plain maps.
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use proptest::prelude::*;
+use serde_json::json;
 use threadkeep_core::transcript::{Placed, assemble, assemble_lenient};
 use threadkeep_core::{ChainError, Entry, Message, MessageId, Node, Transcript, TranscriptError};
 
@@ -209,6 +210,40 @@ fn a_damaged_log_is_read_as_far_as_it_goes_and_says_what_is_missing() {
     assert_eq!(error, ChainError::MissingParent { node: id("b"), parent: id("a") });
     let (chain, broken) = assemble_lenient(&id("c"), |id| tree.get(id), |placed| placed.node.parent.as_ref());
     assert_eq!((chain.len(), broken), (2, Some(error)));
+}
+
+#[test]
+fn models_and_images_are_named_and_taken_back() {
+    let picture = json!({"role": "user", "content": [
+        {"type": "text", "text": "look"}, {"type": "image_url", "image_url": {"url": "data:image/png;base64,AA=="}}, {"type": "input_image"}]});
+    let picture = Message::from_json(picture).unwrap();
+    let by = |name: &str, parent: &str, model: &str| {
+        let mut node = Node::new(id(name), Some(id(parent)), vec![Message::assistant("a picture")]);
+        node.origin.model = Some(model.to_owned());
+        Entry::Node(Box::new(node))
+    };
+    let mut tree = Transcript::new(id("r"));
+    tree.apply(node("r", None, vec![picture.clone()])).unwrap();
+    tree.apply(by("a", "r", "gpt-4o")).unwrap();
+    let told = |tree: &Transcript| (tree.info().models, tree.info().images);
+    let before = (vec!["gpt-4o".to_owned()], 2);
+    assert_eq!(told(&tree), before);
+
+    let more = vec![by("b", "a", "claude"), by("c", "b", "gpt-4o"), node("d", Some("c"), vec![picture.clone()])];
+    let back = tree.before(&more).unwrap();
+    tree.apply_all(more).unwrap();
+    assert_eq!(told(&tree), (vec!["gpt-4o".to_owned(), "claude".to_owned()], 4));
+    let mut pruned = tree.clone();
+    assert!(pruned.prune(&HashSet::from([&id("b"), &id("c"), &id("d")])));
+    assert_eq!(told(&pruned), before);
+    tree.take_back(back);
+    assert_eq!(told(&tree), before);
+
+    let mut open = Node::new(id("e"), Some(id("a")), vec![Message::user("and this?")]);
+    open.sealed = false;
+    tree.apply(Entry::Node(Box::new(open))).unwrap();
+    tree.apply(Entry::Extend { node: id("e"), messages: vec![picture], turn: 2 }).unwrap();
+    assert_eq!(tree.info().images, 4);
 }
 
 #[test]

@@ -207,19 +207,18 @@ impl<'a> Chain<'a> {
         epoch: Option<&str>,
         pins: &[usize],
     ) -> Result<Option<&'a Checkpoint>, KeepError> {
-        let mut all = tree.checkpoints_on(&self.placed);
-        match epoch {
-            Some(ORIGINAL) => return Ok(None),
+        let found = match epoch {
+            Some(ORIGINAL) => None,
             Some(id) => {
-                all.retain(|(_, _, checkpoint)| checkpoint.id == id);
-                if all.is_empty() {
-                    let why = "names no checkpoint of this chain; there is also original".to_owned();
-                    return Err(BadRequest { argument: "options.epoch".to_owned(), why }.into());
-                }
+                // One that was withdrawn, too: prompts of its time had it.
+                let named = tree.checkpoint(id);
+                let found = named.and_then(|it| Some((tree.place_on(&self.placed, &it.anchor)?, it)));
+                let why = || "names no checkpoint of this chain; there is also original".to_owned();
+                Some(found.ok_or_else(|| BadRequest { argument: "options.epoch".to_owned(), why: why() })?)
             }
-            None => {}
-        }
-        let Some((place, _, checkpoint)) = all.pop() else { return Ok(None) };
+            None => tree.checkpoints_on(&self.placed).pop().map(|(place, _, checkpoint)| (place, checkpoint)),
+        };
+        let Some((place, checkpoint)) = found else { return Ok(None) };
         self.lay_at(place, checkpoint, pins);
         Ok(Some(checkpoint))
     }

@@ -56,10 +56,16 @@ pub(crate) struct Noted {
 }
 
 impl Noted {
-    /// What is to be written once it is known how the request ended.
-    pub(crate) fn ended(mut self, outcome: &str, usage: Option<Usage>) -> Result<(String, Vec<u8>), KeepError> {
+    /// What is to be written once it is known, `now`, how the request ended.
+    pub(crate) fn ended(
+        mut self,
+        outcome: &str,
+        usage: Option<Usage>,
+        now: i64,
+    ) -> Result<(String, Vec<u8>), KeepError> {
         self.record.outcome = Some(outcome.to_owned());
         self.record.usage = usage;
+        self.record.took = now.checked_sub(self.record.sent_at).and_then(|took| took.try_into().ok());
         Ok((self.key, to_json(&self.record)?))
     }
 }
@@ -193,7 +199,7 @@ impl<S: Store> Keep<S> {
         let _writing = self.writing().await;
         let (key, record) = self.found(id).await?;
         let transcript = record.transcript.clone();
-        let noted = Noted { key, record }.ended(outcome, usage)?;
+        let noted = Noted { key, record }.ended(outcome, usage, self.now())?;
         let written = self.write(&transcript, |_| {
             let mut write = Write::new(Vec::new(), ());
             write.extra.puts.push(noted.clone());
@@ -370,6 +376,7 @@ fn reported(tree: &Transcript, nodes: &[&Placed]) -> Vec<RequestRecord> {
             usage: Some(told.usage),
             cost: None,
             outcome: told.outcome,
+            took: None,
         })
     };
     nodes.iter().filter_map(record).collect()
@@ -395,6 +402,7 @@ fn record_of(transcript: &TranscriptId, placed: &Placed, now: i64, random: u64) 
         usage: None,
         cost: None,
         outcome: None,
+        took: None,
     };
     (stamp, record)
 }

@@ -28,6 +28,13 @@ pub enum CompactionRequest {
         /// The chain.
         at: String,
     },
+    /// Undoes a compaction: prompts have the originals again, or the checkpoint before it. → the checkpoint, or null
+    UndoCompaction {
+        /// The chain.
+        at: String,
+        /// The id of the checkpoint; that which the chain uses without it.
+        checkpoint: Option<String>,
+    },
     /// Looks at the usage of a response. → why a compaction is pending, or null
     AfterResponse {
         /// The chain.

@@ -144,6 +144,9 @@ pub struct RequestRecord {
     /// words. Not there while it is open, and after a crash.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub outcome: Option<String>,
+    /// How long it took to its end, in milliseconds. Not there while it is open, nor for another program's request.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub took: Option<u64>,
 }
 
 /// What a request was for, if not for an answer.

@@ -93,6 +93,8 @@ export interface RequestRecord {
    * words. Not there while it is open, and after a crash.
    */
   outcome?: string;
+  /** How long it took to its end, in milliseconds. Not there while it is open, nor for another program's request. */
+  took?: number;
 }
 
 /** What a case file hides. API keys and tokens are always replaced. */

@@ -192,6 +192,12 @@ export interface Methods {
     /** The chain. */
     at: string;
   };
+  undoCompaction: {
+    /** The chain. */
+    at: string;
+    /** The id of the checkpoint; that which the chain uses without it. */
+    checkpoint?: string;
+  };
   afterResponse: {
     /** The chain. */
     at: string;

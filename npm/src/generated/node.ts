@@ -96,6 +96,10 @@ export interface TranscriptInfo {
   checkpoints?: number;
   /** How many leaves it has: 1 for a plain conversation. */
   branches: number;
+  /** The models that answered, in the order in which they came, at most eight; left out for none. */
+  models?: string[];
+  /** How many images its messages have; left out for none. */
+  images?: number;
   /** The end of the chosen branch; without a choice, the newest leaf. */
   leaf: string | null;
   /** Whatever else the archive said about the conversation. */

@@ -183,6 +183,25 @@ export abstract class Chain {
   }
 
   /**
+   * Undoes a compaction: prompts have the originals again, or the checkpoint before it. Episodes and facts that only this compaction gave are
+   * deleted; those that were pinned, rewritten or said again since stay. A policy under which a compaction is due compacts again.
+   *
+   * @param checkpoint the checkpoint's id; without it, the one that prompts use
+   * @returns the checkpoint, or `null` if the chain has no such one
+   * @throws ThreadkeepError `bad-request`, `missing-node`; the storage's codes
+   *
+   * @example
+   * ```ts
+   * const { checkpoint } = await keep.thread("ann-42").compact();
+   * if (checkpoint) await keep.thread("ann-42").undoCompaction(checkpoint.id);
+   * ```
+   */
+  async undoCompaction(checkpoint?: string): Promise<Checkpoint | null> {
+    const named = checkpoint === undefined ? {} : { checkpoint: check.text(checkpoint, "checkpoint") };
+    return this.#link.callWith("prompts", "undoCompaction", { at: this.#at, ...named });
+  }
+
+  /**
    * The checkpoints of the chain, the one that covers least first; prompts use the last.
    *
    * @throws ThreadkeepError `missing-node`

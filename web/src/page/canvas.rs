@@ -53,6 +53,8 @@ pub enum Action {
     Selected(Selected),
     /// Hold the prompts before and after this checkpoint against each other.
     Epochs(String),
+    /// Undo the compaction of this checkpoint.
+    UndoCompaction(String),
     /// Open the memory.
     Memory,
     /// Rows could not be read.

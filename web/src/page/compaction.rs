@@ -6,6 +6,7 @@ mod deed;
 mod preview;
 mod said;
 mod summariser;
+mod undo;
 
 use leptos::prelude::*;
 use threadkeep_core::MessageId;
@@ -14,6 +15,7 @@ use self::asking::{Asking, Known, USUAL};
 use self::preview::Preview;
 use self::said::Progress;
 use self::summariser::Summarisers;
+pub use self::undo::undo;
 use super::basics::{choices, drawn};
 use super::state::Page;
 use crate::epochs::STRATEGIES;

@@ -97,7 +97,7 @@ fn settings() -> impl Iterator<Item = Line> {
 impl Palette {
     fn start(page: Page) -> Self {
         let query = RwSignal::new(String::new());
-        let search = Search::start(page, query, RwSignal::new(String::new()));
+        let search = Search::start(page, query, RwSignal::new(Filter::default()));
         let mut acts = presses();
         let dialog = |dialog: Dialog| Line {
             name: dialogs::title(&dialog).to_owned(),
@@ -122,7 +122,7 @@ impl Palette {
         let mut lines: Vec<Line> = self.acts.with_value(|acts| acts.iter().filter(fits).cloned().collect());
         self.page.threads.all.with(|all| {
             let all = all.as_ref().map_or(&[][..], |all| all);
-            let found = list::arrange(all, &Filter { query: &query, ..Filter::default() }, Sort::Newest);
+            let found = list::arrange(all, &query, &Filter::default(), Sort::Newest);
             lines.extend(found.into_iter().take(THREADS).map(|at| {
                 let info = all[at].clone();
                 let about = format::source(&info.source).to_owned();

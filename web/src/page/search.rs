@@ -11,9 +11,10 @@ use threadkeep_core::TranscriptId;
 use super::basics::{Time, drawn};
 use super::effects::follow;
 use super::state::{Dialog, Line, Page};
+use crate::list::{self, Filter};
 use crate::route::Route;
 use crate::wire::{Ask, EPISODE, FACT, Find, Found, Hit, Reply, SUMMARY};
-use crate::{format, list, pieces, words};
+use crate::{format, pieces, words};
 
 /// How long after the last key is searched, in milliseconds.
 const PAUSE: u64 = 180;
@@ -28,7 +29,7 @@ pub struct Search {
     /// What is looked for.
     query: RwSignal<String>,
     /// The kind of archive that it must come from; any where it is empty.
-    source: RwSignal<String>,
+    filter: RwSignal<Filter>,
     found: RwSignal<Option<Arc<Found>>>,
     busy: RwSignal<bool>,
     failed: RwSignal<Option<String>>,
@@ -63,12 +64,12 @@ fn enough(query: &str) -> bool {
 }
 
 impl Search {
-    /// Begins to follow the words of `query`, and `source`.
-    pub fn start(page: Page, query: RwSignal<String>, source: RwSignal<String>) -> Self {
+    /// Begins to follow the words of `query`, and the source that `filter` asks for.
+    pub fn start(page: Page, query: RwSignal<String>, filter: RwSignal<Filter>) -> Self {
         let search = Self {
             page,
             query,
-            source,
+            filter,
             found: RwSignal::new(None),
             busy: RwSignal::new(false),
             failed: RwSignal::new(None),
@@ -82,7 +83,7 @@ impl Search {
     /// Something that decides what is found has changed: the words, the chips, or the threads.
     fn changed(self) {
         let query = self.query.with(|query| query.trim().to_owned());
-        let find = Find { query, role: self.role.get(), source: self.source.get() };
+        let find = Find { query, role: self.role.get(), source: self.filter.with(|filter| filter.source.clone()) };
         self.page.threads.all.track();
         let number = self.asked.get_value() + 1;
         self.asked.set_value(number);

@@ -62,9 +62,8 @@ impl List {
         let threads = page.threads;
         let order = Memo::new(move |_| {
             let sort = threads.sort.get();
-            let (query, source) = (threads.query.get(), threads.source.get());
-            let filter = Filter { query: &query, source: &source, branched: threads.branched.get() };
-            threads.all.with(|all| all.as_ref().map(|all| list::arrange(all, &filter, sort)))
+            let (query, filter) = (threads.query.get(), threads.filter.get());
+            threads.all.with(|all| all.as_ref().map(|all| list::arrange(all, &query, &filter, sort)))
         });
         let headings = Memo::new(move |_| {
             if threads.sort.get() != Sort::Newest {
@@ -86,7 +85,7 @@ impl List {
         });
         let list = Self {
             page,
-            search: Search::start(page, threads.query, threads.source),
+            search: Search::start(page, threads.query, threads.filter),
             order,
             headings,
             heights,
@@ -237,7 +236,9 @@ impl List {
             (None, _) => String::new(),
             (Some(all), shown) if all == shown => format::plural(all as u64, "thread"),
             (Some(all), shown) => {
-                format!("{} of {}", format::count(shown as u64), format::plural(all as u64, "thread"))
+                // Hits may stand below, of threads whose titles say nothing of it.
+                let what = if self.page.threads.query.with(String::is_empty) { "thread" } else { "title" };
+                format!("{} of {}", format::count(shown as u64), format::plural(all as u64, what))
             }
         }
     }
@@ -268,7 +269,7 @@ impl List {
     fn is_in_vain(self) -> bool {
         let threads = self.page.threads;
         let filtered =
-            !threads.query.with(String::is_empty) || threads.branched.get() || !threads.source.with(String::is_empty);
+            !threads.query.with(String::is_empty) || threads.filter.with(|filter| *filter != Filter::default());
         self.count() == 0 && self.search.in_vain() && filtered && !threads.none()
     }
 }
@@ -350,68 +351,90 @@ fn Filters(list: List) -> impl IntoView {
     }
 }
 
-/// Which kinds of threads are listed, and searched: of one source, or with branches. Each is there where it tells threads apart.
+/// Which kinds of threads are listed, and searched. Each choice is there where it tells threads apart.
 #[component]
 fn Kinds(list: List) -> impl IntoView {
     let threads = list.page.threads;
-    let sources =
-        Memo::new(move |_| threads.all.with(|all| all.as_ref().map(|all| list::sources(all)).unwrap_or_default()));
-    follow(move || {
-        // The last thread of the source is gone.
-        let chosen = threads.source.get();
-        if !chosen.is_empty() && !sources.with(|sources| sources.contains(&chosen)) {
-            threads.source.set(String::new());
-        }
-    });
-    let branched = Memo::new(move |_| {
-        threads.branched.get()
-            || threads.all.with(|all| all.as_ref().is_some_and(|all| all.iter().any(|info| info.branches > 1)))
-    });
-    let turn = move |_| {
-        threads.branched.update(|only| *only = !*only);
-        list.to_start();
+    let any = move |is: fn(&ThreadInfo) -> bool| threads.all.with(|all| all.iter().flat_map(|all| all.iter()).any(is));
+    let names = move |of: fn(&[ThreadInfo]) -> Vec<String>| {
+        Memo::new(move |_| threads.all.with(|all| all.as_ref().map(|all| of(all)).unwrap_or_default()))
     };
-    let choose = move |source: String| {
-        threads.source.set(source);
-        list.to_start();
-    };
+    let (sources, models) = (names(list::sources), names(list::models));
+    let branched = Memo::new(move |_| threads.filter.with(|filter| filter.branched) || any(|info| info.branches > 1));
+    let pictured = Memo::new(move |_| threads.filter.with(|filter| filter.pictured) || any(|info| info.images > 0));
     view! {
         <div class="chips" role="group" aria-label="Only threads">
-            <Show when=move || branched.get()>
-                <button
-                    type="button"
-                    class="chip"
-                    data-testid="only-branched"
-                    aria-pressed=move || threads.branched.get().to_string()
-                    on:click=turn
-                >
-                    "With branches"
-                </button>
-            </Show>
-            {move || {
-                let sources = sources.get();
-                (sources.len() > 1).then(|| view! { <Source now=threads.source.get_untracked() sources choose/> })
-            }}
+            <Flag list there=branched name="only-branched" words="With branches" flag=|filter| &mut filter.branched/>
+            <Flag list there=pictured name="only-pictured" words="With images" flag=|filter| &mut filter.pictured/>
+            <OneOf list names=sources name="only-source" any="Any source" word=format::source one=|filter| &mut filter.source/>
+            <OneOf list names=models name="only-model" any="Any model" word=|name| name one=|filter| &mut filter.model/>
         </div>
     }
 }
 
-/// The choice of a kind of archive.
+/// A button for threads that have something.
 #[component]
-fn Source(now: String, sources: Vec<String>, choose: impl Fn(String) + 'static) -> impl IntoView {
-    let option = |one: String| {
-        let (name, selected) = (drawn(format::source(&one)), one == now);
-        view! { <option value=one selected=selected>{name}</option> }
+fn Flag(
+    list: List,
+    there: Memo<bool>,
+    name: &'static str,
+    words: &'static str,
+    flag: fn(&mut Filter) -> &mut bool,
+) -> impl IntoView {
+    let filter = list.page.threads.filter;
+    let turn = move |_| {
+        filter.update(|filter| *flag(filter) = !*flag(filter));
+        list.to_start();
     };
+    let pressed = move || (*flag(&mut filter.get())).to_string();
     view! {
-        <label class="sort">
-            <span class="for-readers">"Only from"</span>
-            <select data-testid="only-source" on:change=move |event| choose(event_target_value(&event))>
-                <option value="">"Any source"</option>
-                {sources.into_iter().map(option).collect_view()}
-            </select>
-            <Sign name="down"/>
-        </label>
+        <Show when=move || there.get()>
+            <button type="button" class="chip" data-testid=name aria-pressed=pressed on:click=turn>{words}</button>
+        </Show>
+    }
+}
+
+/// A choice among the names that threads have.
+#[component]
+fn OneOf(
+    list: List,
+    names: Memo<Vec<String>>,
+    name: &'static str,
+    any: &'static str,
+    word: fn(&str) -> &str,
+    one: fn(&mut Filter) -> &mut String,
+) -> impl IntoView {
+    let filter = list.page.threads.filter;
+    let chosen = move || std::mem::take(one(&mut filter.get_untracked()));
+    follow(move || {
+        // The last thread that has it is gone.
+        let gone = names.with(|names| !names.contains(&chosen()));
+        if gone && !chosen().is_empty() {
+            filter.update(|filter| one(filter).clear());
+        }
+    });
+    let choose = move |event| {
+        filter.update(|filter| *one(filter) = event_target_value(&event));
+        list.to_start();
+    };
+    move || {
+        let (names, now) = (names.get(), chosen());
+        let option = |name: String| {
+            let (words, selected) = (drawn(word(&name)), name == now);
+            view! { <option value=name selected=selected>{words}</option> }
+        };
+        (names.len() > 1).then(|| {
+            view! {
+                <label class="sort">
+                    <span class="for-readers">"Only "</span>
+                    <select data-testid=name on:change=choose>
+                        <option value="">{any}</option>
+                        {names.into_iter().map(option).collect_view()}
+                    </select>
+                    <Sign name="down"/>
+                </label>
+            }
+        })
     }
 }
 

@@ -46,6 +46,13 @@ pub enum Recall {
         /// The connection whose model summarises; without it that is ours, or the browser's.
         model: Option<Secret>,
     },
+    /// Undo a compaction of the branch that ends here. → [`Reply::Done`](super::Reply::Done)
+    UndoCompaction {
+        /// The branch's end.
+        leaf: MessageId,
+        /// The checkpoint's id.
+        checkpoint: String,
+    },
     /// The epochs of the branch that ends here, the original one first. → [`Reply::Epochs`](super::Reply::Epochs)
     Epochs(MessageId),
     /// What changed in the prompt when the epoch of this place began. → [`Reply::Step`](super::Reply::Step)

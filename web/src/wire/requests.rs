@@ -41,6 +41,8 @@ pub struct Asked {
     pub micros: Option<u64>,
     /// How it ended; `None` while it is open.
     pub outcome: Option<String>,
+    /// How long it took, in milliseconds, where that is known.
+    pub took: Option<u64>,
     /// The checkpoint that stood in it for what is old.
     pub checkpoint: Option<String>,
     /// Whether its body can be made again.
@@ -76,6 +78,7 @@ impl From<RequestRecord> for Asked {
             }),
             micros: record.cost.map(|dollars| (dollars * 1e6).round() as u64),
             outcome: record.outcome,
+            took: record.took,
             known: made_of.is_some() && record.purpose.is_none(),
             checkpoint: made_of.and_then(|made_of| made_of.checkpoint),
         }

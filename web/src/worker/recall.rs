@@ -238,6 +238,9 @@ async fn remembered(engine: &Engine, asked: Recall) -> Result<Reply, KeepError> 
         Recall::Forget(id) => FORGOTTEN.set(engine.forget_memory(&id).await?),
         Recall::Unforget => engine.unforget_memory(&FORGOTTEN.take()).await.map(drop)?,
         Recall::Remember(text) => engine.remember(NewFact::new(text)).await.map(drop)?,
+        Recall::UndoCompaction { leaf, checkpoint } => {
+            engine.undo_compaction(leaf.as_str(), Some(&checkpoint)).await.map(drop)?;
+        }
         // Answered before.
         Recall::Compact { .. }
         | Recall::Epochs(_)

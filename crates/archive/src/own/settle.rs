@@ -438,7 +438,7 @@ impl Log<'_> {
             }
             Entry::Checkpoint(checkpoint) => self.know(&mut checkpoint.anchor)?,
             Entry::Pin(node) | Entry::Unpin(node) => self.know(node)?,
-            Entry::Gone(_) | Entry::Strategy { .. } | Entry::Info(_) | Entry::Removed { .. } => {}
+            Entry::Gone(_) | Entry::Withdrawn(_) | Entry::Strategy { .. } | Entry::Info(_) | Entry::Removed { .. } => {}
         }
         Ok(())
     }

@@ -23,6 +23,7 @@ const KINDS: &[&str] = &[
     "strategy",
     "info",
     "checkpoint",
+    "withdrawn",
     "removed",
     "pin",
     "unpin",
@@ -69,6 +70,7 @@ impl<'de> Deserialize<'de> for Entry {
                     }
                     "info" => Entry::Info(map.next_value::<Object<_>>()?.0),
                     "checkpoint" => Entry::Checkpoint(Box::new(map.next_value::<Object<_>>()?.0)),
+                    "withdrawn" => Entry::Withdrawn(map.next_value()?),
                     "gone" => Entry::Gone(map.next_value::<NonZeroU64>()?.get()),
                     kind if KINDS.contains(&kind) => {
                         small(kind, map.next_value::<Object<_>>()?.0).map_err(A::Error::missing_field)?
@@ -133,6 +135,7 @@ mod tests {
             Entry::Info(InfoPatch { title, ..InfoPatch::default() }),
             Entry::Removed { next_turn: 4 },
             Entry::Pin(a.clone()),
+            Entry::Withdrawn("ckpt_1".to_owned()),
             Entry::Unpin(a.clone()),
             Entry::Restored(node()),
             Entry::Gone(u64::MAX),

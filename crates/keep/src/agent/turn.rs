@@ -144,7 +144,8 @@ impl<'a, S: Store> Turn<'a, S> {
 
     /// Stores how a request ended: what was answered, and in the journal what that cost.
     async fn answered(&self, message: Message, outcome: &str, usage: Option<Usage>) -> Result<(), KeepError> {
-        let noted = self.noted.take().map(|noted| noted.ended(outcome, usage)).transpose()?;
+        let now = self.agent.keep.now();
+        let noted = self.noted.take().map(|noted| noted.ended(outcome, usage, now)).transpose()?;
         self.agent.keep.grow(&self.node, message, noted).await
     }
 

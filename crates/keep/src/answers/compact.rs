@@ -46,6 +46,10 @@ impl<S: Store> Keep<S> {
                 .map(|checkpoint| own_value(&CheckpointInfo::from(checkpoint)))
                 .collect(),
             CompactionRequest::Epochs { at } => self.epochs(&at).await?.iter().map(epoch_json).collect(),
+            CompactionRequest::UndoCompaction { at, checkpoint } => {
+                let undone = self.undo_compaction(&at, checkpoint.as_deref()).await?;
+                own_value(&undone.as_ref().map(CheckpointInfo::from))
+            }
             CompactionRequest::AfterResponse { at, prompt_tokens, request, usage, policy } => {
                 if let Some(request) = request {
                     self.note_answer(&request, usage, "stop").await?;

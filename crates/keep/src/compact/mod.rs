@@ -16,6 +16,7 @@ mod sources;
 mod stored;
 mod summarise;
 mod summariser;
+mod undo;
 
 use std::ops::Range;
 

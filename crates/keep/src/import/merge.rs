@@ -40,6 +40,9 @@ impl Difference {
         // Whoever removed a pin here does not get it back.
         let pins = incoming.pins().filter(|node| tree.pinned(node).is_none());
         found.entries.extend(pins.map(|node| Entry::Pin(node.clone())));
+        let mut undone: Vec<_> = incoming.withdrawn().difference(tree.withdrawn()).collect();
+        sort::sort(&mut undone);
+        found.entries.extend(undone.into_iter().map(|id| Entry::Withdrawn(id.clone())));
         found.shown(tree, incoming, more, made);
         found
     }
@@ -95,9 +98,9 @@ impl Difference {
         // One that came in before it was known what such a summary came from is told anew.
         let sourced = |checkpoint: &Checkpoint| checkpoint.statements.iter().any(|said| !said.sources.is_empty());
         let told: HashMap<&str, bool> =
-            tree.checkpoints().map(|(_, known)| (known.id.as_str(), sourced(known))).collect();
+            tree.every_checkpoint().map(|(_, known)| (known.id.as_str(), sourced(known))).collect();
         let known = |new: &Checkpoint| told.get(new.id.as_str()).is_some_and(|told| *told || !sourced(new));
-        let mut checkpoints = incoming.checkpoints().filter(|(_, checkpoint)| !known(checkpoint)).peekable();
+        let mut checkpoints = incoming.every_checkpoint().filter(|(_, checkpoint)| !known(checkpoint)).peekable();
         for placed in incoming.nodes() {
             // Each comes where it was made, since that says to which prompts it belongs.
             while let Some((_, checkpoint)) = checkpoints.next_if(|(seq, _)| *seq < placed.seq) {

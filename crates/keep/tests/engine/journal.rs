@@ -176,6 +176,7 @@ fn a_record_says_what_the_provider_counted_and_how_it_ended() {
         }
         let all = keep.requests("c", None).await.unwrap();
         let ended: Vec<_> = all.iter().map(|record| (record.outcome.as_deref().unwrap(), record.usage)).collect();
+        assert!(all.iter().all(|record| record.took.is_some_and(|took| took > 0)), "the clock of these tests moves on");
         assert_eq!(ended, [("tool-calls", None), ("stop", Some(usage)), ("overloaded", None)]);
         assert_eq!(all.iter().map(|record| record.id.clone()).collect::<Vec<_>>(), asked.take());
         let transcript = all[0].transcript.clone();
@@ -202,6 +203,7 @@ fn a_caller_can_have_its_own_requests_noted() {
         keep.append("c", crate::users(3)).await.unwrap();
         let open = keep.requests("c", None).await.unwrap();
         assert_eq!((open.len(), open[0].outcome.as_deref(), open[0].usage), (1, None, None));
+        assert_eq!(open[0].took, None);
         let usage = Usage { prompt_tokens: 12, completion_tokens: 3, cache_write_tokens: Some(9), ..Usage::default() };
         keep.note_answer(&id, Some(usage), "stop").await.unwrap();
         let again = world.tab().request(&id).await.unwrap();

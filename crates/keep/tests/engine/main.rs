@@ -57,6 +57,7 @@ mod store_surface;
 mod summarisers;
 mod two_writers;
 mod undo;
+mod undo_compaction;
 mod unified_log;
 mod what_if;
 

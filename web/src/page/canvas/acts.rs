@@ -129,6 +129,9 @@ impl Canvas {
             "request" => (self.act)(Action::Request(button.get_attribute("data-id").unwrap_or_default())),
             "memory" => (self.act)(Action::Memory),
             "epochs" => (self.act)(Action::Epochs(button.get_attribute("data-checkpoint").unwrap_or_default())),
+            "undo-compaction" => {
+                (self.act)(Action::UndoCompaction(button.get_attribute("data-checkpoint").unwrap_or_default()));
+            }
             "compare" => {
                 let beside = number("data-of").and_then(|of| self.beside(of, answers));
                 if let Some(leaf) = beside {

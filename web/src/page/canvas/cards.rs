@@ -52,10 +52,12 @@ fn view(state: &State, card: &Card, at: usize) -> Element {
         .child(el("span").text(&made_by(card)))
         .child(dom::time(card.created_at));
     let epochs = act("epochs", "compaction-epochs", "Before and after").attr("data-checkpoint", &card.id);
+    let undo = act("undo-compaction", "undo-compaction", "Undo").attr("data-checkpoint", &card.id);
     let mut acts = el("p").class("card-acts").child(epochs);
     if card.cleared == 0 {
         acts = acts.child(act("originals", "originals", "Show the originals"));
     }
+    acts = acts.child(undo.attr("title", "Prompts have the originals again"));
     let list = el("ol").class("statements");
     for (place, said) in card.statements.iter().enumerate() {
         // Fails only where an element would hold itself.

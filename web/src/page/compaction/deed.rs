@@ -5,6 +5,7 @@ use leptos::task::spawn_local;
 use threadkeep_core::MessageId;
 
 use super::asking::Asking;
+use super::undo::undo;
 use crate::format;
 use crate::page::state::Page;
 use crate::route::Route;
@@ -66,7 +67,8 @@ fn compacted(page: Page, leaf: MessageId, done: Compacted) {
     };
     let words =
         format!("{} → {} tokens. Every message is still there.", format::count(done.before), format::count(done.after));
-    page.notices.say("Compacted", &words);
+    let (at, id) = (leaf.clone(), card.id.clone());
+    page.notices.offer("Compacted", &words, "Undo", move || undo(page, at.clone(), id.clone()));
     for warning in &done.warnings {
         page.notices.say("About the summary", warning);
     }

@@ -8,7 +8,7 @@ use leptos::task::spawn_local;
 use threadkeep::protocol::Stats;
 use threadkeep_core::TranscriptId;
 
-use crate::list::Sort;
+use crate::list::{Filter, Sort};
 use crate::page::dom;
 use crate::page::engine::{Engine, State};
 use crate::sentinel::{self, Sentinel};
@@ -28,10 +28,8 @@ pub struct Threads {
     pub stats: RwSignal<Option<Stats>>,
     /// What the filter says.
     pub query: RwSignal<String>,
-    /// The source that threads and messages must be of; any where it is empty.
-    pub source: RwSignal<String>,
-    /// Whether only threads with branches are listed.
-    pub branched: RwSignal<bool>,
+    /// What kind of threads is listed.
+    pub filter: RwSignal<Filter>,
     /// The order.
     pub sort: RwSignal<Sort>,
     /// What was lost since the last visit.
@@ -47,8 +45,7 @@ impl Threads {
             all: RwSignal::new(None),
             stats: RwSignal::new(None),
             query: RwSignal::new(String::new()),
-            source: RwSignal::new(String::new()),
-            branched: RwSignal::new(false),
+            filter: RwSignal::new(Filter::default()),
             sort: RwSignal::new(Sort::of(&dom::remembered(SORT).unwrap_or_default())),
             lost: RwSignal::new(None),
             due: StoredValue::new(false),

@@ -7,10 +7,10 @@ use wasm_bindgen::prelude::*;
 use web_sys::Event;
 
 use super::state::Thread;
-use crate::page::bin;
 use crate::page::canvas::{Action, Canvas, Start};
 use crate::page::effects::soon;
 use crate::page::state::{Dialog, Target};
+use crate::page::{bin, compaction};
 use crate::route::Route;
 use crate::wire::{Ask, Recall, Removed, Reply, Turn};
 
@@ -58,6 +58,11 @@ impl Thread {
                 self.page.inspector.select(Some(selected));
             }
             Action::Epochs(checkpoint) => self.page.show_epochs(Some(checkpoint)),
+            Action::UndoCompaction(checkpoint) => {
+                if let Some(leaf) = self.page.leaf.get_untracked() {
+                    compaction::undo(self.page, leaf, checkpoint);
+                }
+            }
             Action::Request(id) => self.page.show_request(id),
             Action::Memory => self.page.dialog.set(Some(Dialog::Memory(None))),
             Action::Reply { node, words } => self.page.target.set(Some(Target { node, edit: None, words })),
