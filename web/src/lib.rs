@@ -7,6 +7,7 @@
 pub mod beside;
 pub mod calls;
 pub mod clusters;
+pub mod commands;
 pub mod compare;
 pub mod connections;
 pub mod epochs;

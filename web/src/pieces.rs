@@ -6,6 +6,7 @@ use std::borrow::Cow;
 use serde_json::Value;
 use threadkeep_core::{Content, Kind, Message, Part, Role, depth};
 
+use crate::commands::{Command, command};
 use crate::joined::{Answered, Joined};
 use crate::markdown::{safe_link, safe_picture};
 use crate::{calls, format};
@@ -181,6 +182,10 @@ pub fn pieces(message: &Message, at: usize, joined: &Joined<'_>) -> Vec<Piece> {
         (_, Role::Other(role)) if role == "function" => {
             pieces.push(Piece::Card(Card::result(CardKind::Result, message, text, joined.call(at))));
         }
+        (_, Role::User) if let Some(command) = command(&text) => pieces.push(match command {
+            Command::Typed(name, arguments) => Piece::Plain([name, arguments].join(" ").trim_end().to_owned()),
+            Command::Printed(text) => Piece::Card(Card::new(CardKind::Result, "Output", text.to_owned())),
+        }),
         (_, Role::User) if !text.trim().is_empty() && !looks_like_markdown(&text) => pieces.push(Piece::Plain(text)),
         _ if !text.trim().is_empty() => pieces.push(Piece::Markdown(text)),
         _ => {}
@@ -357,6 +362,15 @@ mod tests {
     fn card(piece: &Piece) -> &Card {
         let Piece::Card(card) = piece else { panic!("{piece:?}") };
         card
+    }
+
+    #[test]
+    fn a_command_of_a_session_is_shown_as_it_was_typed() {
+        let shown = |text: &str| of(json!({"role": "user", "content": text}));
+        let typed = "<command-name>/model</command-name><command-args>opus</command-args>";
+        assert_eq!(shown(typed), [Piece::Plain("/model opus".into())]);
+        let printed = shown("<local-command-stdout>Bye!</local-command-stdout>");
+        assert_eq!((card(&printed[0]).title(), card(&printed[0]).text.as_str()), ("Output", "Bye!"));
     }
 
     #[test]

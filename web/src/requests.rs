@@ -204,7 +204,7 @@ mod tests {
         let node = MessageId::new("n").unwrap();
         let one = Asked { took: Some(3_210), ..asked(Some((5, 0, 6)), None) };
         assert_eq!(facts(&one), ["3.2 s"]);
-        assert_eq!(feet(&[one.clone()], &[&node])[&node].words, "5 tokens in, 6 out, 3.2 s");
+        assert_eq!(feet(std::slice::from_ref(&one), &[&node])[&node].words, "5 tokens in, 6 out, 3.2 s");
         let last = Asked { sent_at: 20_000, took: Some(5_000), ..one.clone() };
         assert_eq!(feet(&[one, last], &[&node])[&node].words, "2 requests, 10 tokens in, 12 out, 25.0 s");
     }
