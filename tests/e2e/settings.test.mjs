@@ -1,6 +1,7 @@
 // Settings on the page: what the reader sets and pins is stored in the keep, and is what the agent sends.
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
+import { oneFile, small } from "./support/chatgpt.mjs";
 import { openSite, Site } from "./support/site.mjs";
 import { echo, said, sent, talk } from "./support/talk.mjs";
 
@@ -335,4 +336,28 @@ test("another tab sees what is set here", () =>
     await answered(other);
     await tab.get("max-tokens").fill("300");
     await other.page.waitForFunction(() => document.querySelector("[data-testid=max-tokens]")?.value === "300");
+  }));
+
+test("the composer says what comes along in the next request, and leads to Context", () =>
+  site.visit(async (tab) => {
+    await tab.pick({ name: "conversations.json", data: oneFile(small()) });
+    await tab.closeReport();
+    await tab.openThread("Sourdough for beginners");
+    assert.equal(await tab.get("composer-meter").count(), 0, "nothing is counted before the reader turns to the field");
+    await tab.get("compose").focus();
+    const meter = tab.get("composer-meter");
+    await meter.waitFor();
+    assert.match(await meter.innerText(), /^\d+ tokens$/);
+    await tab.get("message").first().hover();
+    await tab.get("pin-message").first().click();
+    await meter.filter({ hasText: "1 pin" }).waitFor();
+    await meter.click();
+    await tab.get("inspector").waitFor();
+    const shown = async () => Number((await tab.get("tokens").innerText()).replace(/\D/g, ""));
+    await tab.page.waitForFunction(() => /\d/.test(document.querySelector("[data-testid=tokens]").textContent));
+    assert.equal(Number.parseInt(await meter.innerText(), 10), await shown());
+    await tab.get("max-tokens").fill("60");
+    await meter.filter({ hasText: "of 60 tokens" }).waitFor();
+    await tab.page.waitForFunction(() => document.querySelector("[data-testid=inspector]").getAttribute("aria-busy") === "false");
+    assert.equal(Number.parseInt(await meter.innerText(), 10), await shown());
   }));

@@ -28,20 +28,28 @@ pub fn plural(number: u64, noun: &str) -> String {
 
 /// A size in bytes: `0 B`, `999 B`, `1.2 kB`, `45 MB`. Whole numbers do: printing floats would be 20 kB of the page.
 pub fn bytes(number: u64) -> String {
-    const UNITS: [&str; 4] = ["kB", "MB", "GB", "TB"];
+    scaled(number, [" B", " kB", " MB", " GB", " TB"])
+}
+
+/// A count where there is little room: `999`, `1.2k`, `45k`.
+pub fn short(number: u64) -> String {
+    scaled(number, ["", "k", "M", "G", "T"])
+}
+
+fn scaled(number: u64, [one, units @ ..]: [&str; 5]) -> String {
     if number < 1000 {
-        return format!("{number} B");
+        return format!("{number}{one}");
     }
     let (mut unit, mut scale) = (0, 1000_u64);
     // 999.5 of a unit is already 1.0 of the next.
-    while number / 100 >= scale / 1000 * 9995 && unit + 1 < UNITS.len() {
+    while number / 100 >= scale / 1000 * 9995 && unit + 1 < units.len() {
         unit += 1;
         scale *= 1000;
     }
     let tenths = (number / (scale / 100) + 5) / 10;
     match tenths {
-        ..100 => format!("{}.{} {}", tenths / 10, tenths % 10, UNITS[unit]),
-        _ => format!("{} {}", (number / (scale / 10) + 5) / 10, UNITS[unit]),
+        ..100 => format!("{}.{}{}", tenths / 10, tenths % 10, units[unit]),
+        _ => format!("{}{}", (number / (scale / 10) + 5) / 10, units[unit]),
     }
 }
 
@@ -61,7 +69,10 @@ pub fn dollars(micros: u64) -> String {
 pub fn took(milliseconds: u64) -> String {
     match milliseconds {
         0..1_000 => format!("{milliseconds} ms"),
-        1_000..60_000 => format!("{:.1} s", milliseconds as f64 / 1000.0),
+        1_000..60_000 => {
+            let tenths = (milliseconds + 50) / 100;
+            format!("{}.{} s", tenths / 10, tenths % 10)
+        }
         _ => format!("{} min", milliseconds / 60_000),
     }
 }
@@ -196,6 +207,12 @@ pub fn line(text: &str, limit: usize) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn counts_where_there_is_little_room() {
+        let all = [0, 999, 1_000, 1_250, 9_949, 12_900, 999_949, 1_200_000];
+        assert_eq!(all.map(short), ["0", "999", "1.0k", "1.3k", "9.9k", "13k", "1.0M", "1.2M"]);
+    }
 
     #[test]
     fn sources_have_the_labels_of_their_formats() {

@@ -4,6 +4,7 @@
 //! The page never touches IndexedDB. The other modules are plain functions on plain data: they decide what is shown, in
 //! which order, how far apart, and run under native tests; only `page` and `worker` need a browser.
 
+pub mod along;
 pub mod beside;
 pub mod calls;
 pub mod clusters;

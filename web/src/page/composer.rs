@@ -10,6 +10,7 @@ use web_sys::KeyboardEvent;
 use super::basics::{Sign, drawn};
 use super::dom;
 use super::effects::{follow, soon};
+use super::meter::Meter;
 use super::state::{Dialog, Page, Target};
 use super::talk::Lack;
 use crate::connections::DEMO;
@@ -217,6 +218,7 @@ fn keep_draft(place: &str, text: &str) {
 #[component]
 pub fn Composer(page: Page) -> impl IntoView {
     let field = Field::new(page);
+    let awake = RwSignal::new(false);
     follow(move || {
         let (target, leaf, reading) = (page.target.get(), page.leaf.get(), page.is_reading());
         soon(move || field.turn(target.as_ref(), leaf.as_ref(), reading));
@@ -240,10 +242,12 @@ pub fn Composer(page: Page) -> impl IntoView {
                     readonly=move || field.sending.get()
                     data-testid="compose"
                     node_ref=field.area
+                    on:focus=move |_| awake.set(true)
                     on:input=move |_| field.typed()
                     on:keydown=move |event| field.pressed(&event)
                 ></textarea>
                 <div class="composer-acts">
+                    <Meter page awake/>
                     <button
                         type="button"
                         class="quiet small model-chip"

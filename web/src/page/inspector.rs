@@ -22,6 +22,7 @@ use super::dom;
 use super::engine::Engine;
 use super::keys::Connections;
 use super::sides::Sides;
+use crate::along::along;
 use crate::beside::Side;
 use crate::inspect::{ENCODINGS, Instructions, Marks, PROVIDERS, Settings};
 use crate::wire::{Ask, Fitted, Inspect, Question, Reply, Talk};
@@ -263,6 +264,24 @@ impl Inspector {
     pub fn tools(self) -> Vec<String> {
         let in_use = untrack(|| self.connections.in_use());
         in_use.map(|connection| connection.tools.of(&BUILT_IN)).unwrap_or_default()
+    }
+
+    /// What comes along in the next request of the branch, as Context counts it; `None` where it cannot be counted.
+    pub async fn along(self) -> Option<Vec<String>> {
+        self.ready().await;
+        let leaf = self.leaf.get_untracked()?;
+        for _ in 0..2 {
+            let (question, _) = self.question_about(leaf.clone());
+            let settings = question.settings;
+            match self.engine.ask(Ask::Inspect(Inspect::Fit(Box::new(question)))).await {
+                Ok(Reply::Fitted(fitted)) => return Some(along(&fitted, &settings)),
+                Err(error) if error.code == "vocabulary-missing" => {
+                    self.engine.ask(Ask::Inspect(Inspect::Vocabulary(settings.encoding()))).await.ok()?;
+                }
+                _ => return None,
+            }
+        }
+        None
     }
 
     fn question(self) -> Option<Question> {

@@ -25,6 +25,7 @@ mod keys;
 mod live;
 mod map;
 mod memory;
+mod meter;
 mod nav;
 mod notices;
 mod palette;

@@ -145,6 +145,7 @@ impl Inspector {
         self.show_instructions();
         if self.with(|inner| inner.loaded && !inner.unsaved) {
             self.with(|inner| inner.loaded = false);
+            self.changed.update(|times| *times += 1);
             self.ask();
         }
     }
