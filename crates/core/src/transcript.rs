@@ -604,9 +604,9 @@ impl Transcript {
                     }
                 }
             }
-            Entry::Withdrawn(id) => {
-                self.withdrawn.insert(id);
-            }
+            // A file may name any, and as many as it likes.
+            Entry::Withdrawn(id) if self.checkpoint_of_id.contains_key(&id) => drop(self.withdrawn.insert(id)),
+            Entry::Withdrawn(_) => {}
             Entry::Pin(node) => self.note_pin(node, true),
             Entry::Unpin(node) => self.note_pin(node, false),
             Entry::Info(patch) => self.describe(patch),
