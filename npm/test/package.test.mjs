@@ -69,7 +69,7 @@ test("the surface is what it says", async () => {
     [thread, "append messages recent stored count clear head moveTo undo fork strategy setStrategy end"],
     [
       Object.getPrototypeOf(thread),
-      "context toolResult compact checkpoints epochs afterResponse compactionRequired requestCompaction clearCompactionRequest toolInteractions search pins smallestBudget forecast comparePolicies compareBranches",
+      "context toolResult compact undoCompaction checkpoints epochs afterResponse compactionRequired requestCompaction clearCompactionRequest toolInteractions search pins smallestBudget forecast comparePolicies compareBranches",
     ],
     [keep.at("node"), "children depth seal alias choose mend history deleteBranch end pin unpin"],
     [keep.transcript("id"), "outline tree rename delete"],
