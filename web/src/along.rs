@@ -4,7 +4,7 @@ use crate::format;
 use crate::inspect::{KINDS, Settings};
 use crate::wire::Fitted;
 
-/// What comes along in a prompt: its tokens, and in words of their own the pins and what is remembered.
+/// A prompt's tokens, its pins and the tokens of its memory, each as a text. Pins and memory are left out where there are none.
 pub fn along(fitted: &Fitted, settings: &Settings) -> Vec<String> {
     let Some(side) = fitted.sides.get(usize::from(settings.stable())) else { return Vec::new() };
     let limit = settings.tokens().map(|limit| [" of ", &format::short(limit)].concat()).unwrap_or_default();

@@ -213,8 +213,10 @@ impl<'a> Chain<'a> {
                 // One that was withdrawn, too: prompts of its time had it.
                 let named = tree.checkpoint(id);
                 let found = named.and_then(|it| Some((tree.place_on(&self.placed, &it.anchor)?, it)));
-                let why = || "names no checkpoint of this chain; there is also original".to_owned();
-                Some(found.ok_or_else(|| BadRequest { argument: "options.epoch".to_owned(), why: why() })?)
+                Some(found.ok_or_else(|| BadRequest {
+                    argument: "options.epoch".to_owned(),
+                    why: "names no checkpoint of this chain; there is also original".to_owned(),
+                })?)
             }
             None => tree.checkpoints_on(&self.placed).pop().map(|(place, _, checkpoint)| (place, checkpoint)),
         };

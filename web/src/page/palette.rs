@@ -97,7 +97,7 @@ fn settings() -> impl Iterator<Item = Line> {
 impl Palette {
     fn start(page: Page) -> Self {
         let query = RwSignal::new(String::new());
-        let search = Search::start(page, query, RwSignal::new(Filter::default()));
+        let search = Search::start(page, query, Memo::new(|_| String::new()));
         let mut acts = presses();
         let dialog = |dialog: Dialog| Line {
             name: dialogs::title(&dialog).to_owned(),

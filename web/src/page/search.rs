@@ -11,7 +11,7 @@ use threadkeep_core::TranscriptId;
 use super::basics::{Time, drawn};
 use super::effects::follow;
 use super::state::{Dialog, Line, Page};
-use crate::list::{self, Filter};
+use crate::list;
 use crate::route::Route;
 use crate::wire::{Ask, EPISODE, FACT, Find, Found, Hit, Reply, SUMMARY};
 use crate::{format, pieces, words};
@@ -29,7 +29,7 @@ pub struct Search {
     /// What is looked for.
     query: RwSignal<String>,
     /// The kind of archive that it must come from; any where it is empty.
-    filter: RwSignal<Filter>,
+    source: Memo<String>,
     found: RwSignal<Option<Arc<Found>>>,
     busy: RwSignal<bool>,
     failed: RwSignal<Option<String>>,
@@ -64,12 +64,12 @@ fn enough(query: &str) -> bool {
 }
 
 impl Search {
-    /// Begins to follow the words of `query`, and the source that `filter` asks for.
-    pub fn start(page: Page, query: RwSignal<String>, filter: RwSignal<Filter>) -> Self {
+    /// Begins to follow the words of `query`, and `source`.
+    pub fn start(page: Page, query: RwSignal<String>, source: Memo<String>) -> Self {
         let search = Self {
             page,
             query,
-            filter,
+            source,
             found: RwSignal::new(None),
             busy: RwSignal::new(false),
             failed: RwSignal::new(None),
@@ -83,7 +83,7 @@ impl Search {
     /// Something that decides what is found has changed: the words, the chips, or the threads.
     fn changed(self) {
         let query = self.query.with(|query| query.trim().to_owned());
-        let find = Find { query, role: self.role.get(), source: self.filter.with(|filter| filter.source.clone()) };
+        let find = Find { query, role: self.role.get(), source: self.source.get() };
         self.page.threads.all.track();
         let number = self.asked.get_value() + 1;
         self.asked.set_value(number);

@@ -65,6 +65,7 @@ impl List {
             let (query, filter) = (threads.query.get(), threads.filter.get());
             threads.all.with(|all| all.as_ref().map(|all| list::arrange(all, &query, &filter, sort)))
         });
+        let source = Memo::new(move |_| threads.filter.with(|filter| filter.source.clone()));
         let headings = Memo::new(move |_| {
             if threads.sort.get() != Sort::Newest {
                 return Vec::new();
@@ -85,7 +86,7 @@ impl List {
         });
         let list = Self {
             page,
-            search: Search::start(page, threads.query, threads.filter),
+            search: Search::start(page, threads.query, source),
             order,
             headings,
             heights,
@@ -366,8 +367,8 @@ fn Kinds(list: List) -> impl IntoView {
         <div class="chips" role="group" aria-label="Only threads">
             <Flag list there=branched name="only-branched" words="With branches" flag=|filter| &mut filter.branched/>
             <Flag list there=pictured name="only-pictured" words="With images" flag=|filter| &mut filter.pictured/>
-            <OneOf list names=sources name="only-source" any="Any source" word=format::source one=|filter| &mut filter.source/>
-            <OneOf list names=models name="only-model" any="Any model" word=|name| name one=|filter| &mut filter.model/>
+            <OneOf list names=sources name="only-source" label="Only from" any="Any source" word=format::source one=|filter| &mut filter.source/>
+            <OneOf list names=models name="only-model" label="Only with answers of" any="Any model" word=|name| name one=|filter| &mut filter.model/>
         </div>
     }
 }
@@ -400,6 +401,7 @@ fn OneOf(
     list: List,
     names: Memo<Vec<String>>,
     name: &'static str,
+    label: &'static str,
     any: &'static str,
     word: fn(&str) -> &str,
     one: fn(&mut Filter) -> &mut String,
@@ -426,7 +428,7 @@ fn OneOf(
         (names.len() > 1).then(|| {
             view! {
                 <label class="sort">
-                    <span class="for-readers">"Only "</span>
+                    <span class="for-readers">{label}</span>
                     <select data-testid=name on:change=choose>
                         <option value="">{any}</option>
                         {names.into_iter().map(option).collect_view()}

@@ -39,6 +39,9 @@ pub use requests::policy;
 pub use stored::{Covered, Stored};
 pub use summariser::{Answer, Answered, Extractive, Sending, Summariser};
 
+/// How often a commit that lost against another writer is tried again.
+const TRIES: u32 = 100;
+
 /// How a chain is compacted.
 #[derive(Debug, Clone, Default)]
 pub struct CompactOptions {

@@ -11,14 +11,11 @@ use threadkeep_store::{Commit, Store, StoreError};
 use super::job::{Held, Job};
 use super::sources::Read;
 use super::summarise::Made;
-use super::{CompactOptions, Compacted, Summariser};
+use super::{CompactOptions, Compacted, Summariser, TRIES};
 use crate::keep::Write;
 use crate::log::Log;
 use crate::memory::{Memories, MemoryChange};
 use crate::{Keep, KeepError, keys};
-
-/// How often a commit that lost against another writer is tried again.
-const TRIES: u32 = 100;
 
 impl<S: Store> Keep<S> {
     /// What a job comes to, with a checkpoint that is not stored yet, and the facts that were found.

@@ -8,12 +8,10 @@ use threadkeep_core::transcript::Placed;
 use threadkeep_core::{Entry, Transcript};
 use threadkeep_store::{Commit, Store, StoreError};
 
+use super::TRIES;
 use crate::keep::Write;
 use crate::memory::{Memories, MemoryChange};
 use crate::{Keep, KeepError, keys};
-
-/// How often a commit that lost against another writer is tried again.
-const TRIES: u32 = 100;
 
 impl<S: Store> Keep<S> {
     /// Undoes a compaction: its checkpoint stands in for nothing any more, so that prompts have the originals again, or the checkpoint
