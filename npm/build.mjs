@@ -9,6 +9,7 @@ import { createRequire } from "node:module";
 import { dirname, join, relative } from "node:path";
 import { fileURLToPath } from "node:url";
 import { transformSync } from "esbuild";
+import { addNotices, viewer } from "./viewer/build.mjs";
 
 const here = dirname(fileURLToPath(import.meta.url));
 const GLUE = ["wasm/threadkeep.js", "wasm/parts.js"];
@@ -21,8 +22,12 @@ for (const name of [...GLUE, "wasm/threadkeep.d.ts", "wasm/threadkeep_bg.wasm"])
 for (const folder of ["dist", "cjs"]) rmSync(join(here, folder), { recursive: true, force: true });
 
 const typescript = dirname(createRequire(import.meta.url).resolve("typescript/package.json"));
-const compiled = spawnSync(process.execPath, [join(typescript, "bin/tsc"), "-p", here], { stdio: "inherit" });
-if (compiled.status !== 0) process.exit(compiled.status ?? 1);
+for (const project of [here, join(here, "viewer")]) {
+  const compiled = spawnSync(process.execPath, [join(typescript, "bin/tsc"), "-p", project], { stdio: "inherit" });
+  if (compiled.status !== 0) process.exit(compiled.status ?? 1);
+}
+put("dist/share/template.js", `export const TEMPLATE = ${JSON.stringify(viewer())};\n`);
+addNotices(here);
 
 // The bindings name the wasm files beside themselves; src/places.ts does that here. Bundlers would copy the files for each who
 // says `new URL("…", import.meta.url)`, so that is taken out.

@@ -21,8 +21,8 @@ import type { AgentEvent, Outcome } from "./generated/agent.js";
 /** What the engine has of an agent. */
 interface Handle {
   catchUp(): Promise<number>;
-  again(node: string, hear: (json: string) => void): Promise<string>;
-  goOn(node: string, hear: (json: string) => void): Promise<string>;
+  again(node: string, thread: string | undefined, hear: (json: string) => void): Promise<string>;
+  goOn(node: string, thread: string | undefined, hear: (json: string) => void): Promise<string>;
   resume(node: string, hear: (json: string) => void): Promise<string>;
   interrupted(): Promise<string>;
   nextRequest(json: string): Promise<string>;
@@ -39,6 +39,9 @@ export interface NextRequest {
   /** Whether the history would be compacted first. The body is then another one: a summary takes the place of old messages. */
   compacts: boolean;
 }
+
+/** Options of a turn below a node. */
+const BELOW = { conversation: SEND.conversation, signal: SEND.signal };
 
 /** How much later than the engine's clock a timer looks, in milliseconds, so that it does not come too early. */
 const LATER = 15;
@@ -136,21 +139,29 @@ export class Agent {
   }
 
   /**
-   * Answers once more what `nodeId` answered, as a branch beside it: the same question to the same parent.
+   * Answers once more what `nodeId` answered, as a branch beside it: the same question to the same parent. With a `conversation`, that thread
+   * goes on from the new answer, as in a chat's "Regenerate"; without it all threads stay where they are.
    *
    * @throws ThreadkeepError from the turn: `missing-node`; `bad-request` where there is no question above
+   *
+   * @example
+   * ```ts
+   * const { node } = await agent.send("What colour is the sky?", { conversation: "ann-42" });
+   * await agent.again(node, { conversation: "ann-42" });
+   * ```
    */
-  again(nodeId: string, options?: Pick<SendOptions, "signal">): Turn {
-    return this.#below(nodeId, options, (handle, node, hear) => handle.again(node, hear));
+  again(nodeId: string, options?: Pick<SendOptions, "conversation" | "signal">): Turn {
+    return this.#below(nodeId, options, (handle, node, thread, hear) => handle.again(node, thread, hear));
   }
 
   /**
-   * Lets the model go on below `nodeId` without another question: after a failure, or where a limit ended the turn.
+   * Lets the model go on below `nodeId` without another question: after a failure, or where a limit ended the turn. With a `conversation`,
+   * that thread goes on from there.
    *
    * @throws ThreadkeepError from the turn: `missing-node`
    */
-  goOn(nodeId: string, options?: Pick<SendOptions, "signal">): Turn {
-    return this.#below(nodeId, options, (handle, node, hear) => handle.goOn(node, hear));
+  goOn(nodeId: string, options?: Pick<SendOptions, "conversation" | "signal">): Turn {
+    return this.#below(nodeId, options, (handle, node, thread, hear) => handle.goOn(node, thread, hear));
   }
 
   /**
@@ -165,7 +176,7 @@ export class Agent {
    * ```
    */
   resume(nodeId: string, options?: Pick<SendOptions, "signal">): Turn {
-    return this.#below(nodeId, options, (handle, node, hear) => handle.resume(node, hear));
+    return this.#below(nodeId, options, (handle, node, _thread, hear) => handle.resume(node, hear));
   }
 
   /**
@@ -245,10 +256,10 @@ export class Agent {
     return new Turn(done, stop);
   }
 
-  #below(nodeId: string, options: Pick<SendOptions, "signal"> | undefined, begin: Begin): Turn {
+  #below(nodeId: string, options: Pick<SendOptions, "conversation" | "signal"> | undefined, begin: Begin): Turn {
     return this.#turn(options?.signal, async (tell) => {
       const node = check.id(nodeId, "nodeId");
-      const { signal } = check.options(options, "options", { signal: check.signal }) as SendOptions;
+      const { conversation, signal } = check.options(options, "options", BELOW) as SendOptions;
       if (signal?.aborted === true) throw new ThreadkeepError("cancelled", "cancelled before the turn began");
       const seen: AgentEvent[] = [];
       const hear = (json: string): void => {
@@ -257,7 +268,7 @@ export class Agent {
         seen.push(event);
         tell(event);
       };
-      const made = await this.#asked<NodeInfo>((handle) => begin(handle, node, hear));
+      const made = await this.#asked<NodeInfo>((handle) => begin(handle, node, conversation, hear));
       if (made.sealed && !seen.some(({ type }) => type === "ended")) seen.push(...(await this.#elsewhere(made)));
       return this.#result(made, seen, undefined);
     });
@@ -469,7 +480,7 @@ export class Agent {
 }
 
 /** Begins a turn at a node. */
-type Begin = (handle: Handle, node: string, hear: (json: string) => void) => Promise<string>;
+type Begin = (handle: Handle, node: string, thread: string | undefined, hear: (json: string) => void) => Promise<string>;
 
 /**
  * Makes an agent: a model, tools, and a keep in which its conversations and its mailbox lie. Nothing is loaded or done before

@@ -7,7 +7,7 @@ import type { Link } from "./link.js";
 import { EXPORT, IMPORT, WRITTEN, type ExportOptions, type ImportOptions } from "./options.js";
 import { need, run } from "./runtime.js";
 import { sources, type ImportData } from "./sources.js";
-import type { ImportProgress, ImportReport } from "./generated/archive.js";
+import type { FoundSecret, ImportProgress, ImportReport } from "./generated/archive.js";
 
 /** Imports conversations. @internal */
 export async function imported(link: Link, data: ImportData, options: ImportOptions | undefined): Promise<ImportReport> {
@@ -35,15 +35,22 @@ export function exported(link: Link, options: ExportOptions | undefined): Export
   const wanted = options?.format;
   const [name, type] = WRITTEN[wanted !== undefined && Object.hasOwn(WRITTEN, wanted) ? wanted : "threadkeep"];
   return new Export(name, type, async (sink) => {
-    const { format = "threadkeep", transcript, branches } = check.options(options, "options", EXPORT) as ExportOptions;
+    const { format = "threadkeep", transcript, branches, redact = false } = check.options(options, "options", EXPORT) as ExportOptions;
     if (branches !== undefined && (format === "threadkeep" || format === "memory"))
       throw badArgument("options.branches", `has no meaning for the format ${format}`);
-    if (format === "threadkeep") return link.managing((engine) => engine.exportArchive(transcript, sink) as Promise<void>);
+    if (redact !== false && format === "memory") throw badArgument("options.redact", "has no meaning for the format memory");
+    const { leave = [], also = [] } = typeof redact === "boolean" ? {} : redact;
+    const [left, more] = [redact === false ? undefined : Uint32Array.from(leave), also.join(" ")];
+    if (format === "threadkeep") return found(await link.managing((engine) => engine.exportArchive(transcript, left, more, sink) as Promise<string>));
     void link.engine;
     await need("archives");
     const { engine } = link;
-    return run(() => engine.exportAs(format, transcript, branches === true, sink) as Promise<void>);
+    return found(await run(() => engine.exportAs(format, transcript, branches === true, left, more, sink) as Promise<string>));
   });
+}
+
+function found(json: string): FoundSecret[] {
+  return JSON.parse(json) as FoundSecret[];
 }
 
 function cancelled(details: ErrorDetails): ThreadkeepError {

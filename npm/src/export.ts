@@ -1,6 +1,7 @@
 // An export on its way: nothing is read before somebody asks for text.
 
 import type { ThreadkeepError } from "./errors.js";
+import type { FoundSecret } from "./generated/archive.js";
 
 /** Takes a piece of text, and the file that it belongs to where there are several. */
 type Sink = (piece: string, name?: string) => void;
@@ -19,10 +20,10 @@ type Sink = (piece: string, name?: string) => void;
 export class Export implements AsyncIterable<string> {
   readonly #name: string;
   readonly #type: string;
-  readonly #start: (sink: Sink) => Promise<void>;
+  readonly #start: (sink: Sink) => Promise<FoundSecret[]>;
 
   /** @internal */
-  constructor(name: string, type: string, start: (sink: Sink) => Promise<void>) {
+  constructor(name: string, type: string, start: (sink: Sink) => Promise<FoundSecret[]>) {
     this.#name = name;
     this.#type = type;
     this.#start = start;
@@ -54,6 +55,22 @@ export class Export implements AsyncIterable<string> {
     const pieces: string[] = [];
     await this.#start((piece) => pieces.push(piece));
     return new Blob(pieces, { type: this.#type });
+  }
+
+  /**
+   * What looks like a secret in an export with `redact`, in order: look through it before you hand the export on. Keys of known makers, private
+   * keys, passwords in addresses and settings are found by their form; pictures are not searched. Empty without `redact`.
+   *
+   * @example
+   * ```ts
+   * const found = await keep.export({ transcript, redact: true }).secrets();
+   * for (const { kind, preview } of found) console.log(kind, preview);
+   * // The third is none.
+   * const text = await keep.export({ transcript, format: "markdown", redact: { leave: [2] } }).text();
+   * ```
+   */
+  async secrets(): Promise<FoundSecret[]> {
+    return this.#start(() => {});
   }
 
   /** It as a stream of UTF-8 bytes, for a file handle, a `Response` or a compressor. */

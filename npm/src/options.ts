@@ -4,7 +4,7 @@ import * as check from "./check.js";
 import { policy } from "./compaction.js";
 import type { Embed } from "./embed.js";
 import { badArgument, type ThreadkeepError } from "./errors.js";
-import type { ImportFormat, ImportProgress } from "./generated/archive.js";
+import type { ExportRedaction, ImportFormat, ImportProgress, PersonalData } from "./generated/archive.js";
 import type { CompactionPolicy } from "./generated/compaction.js";
 import type { ContextOptions, Encoding, ModelSettings } from "./generated/context.js";
 import type { AgentCompaction } from "./generated/agent.js";
@@ -60,6 +60,11 @@ export interface ExportOptions {
    * format always has all of them, `memory` one.
    */
   branches?: boolean;
+  /**
+   * For others: what looks like a secret is masked, letter by letter. In our own format what is remembered, settings and requests are left out,
+   * too. An object says what else is looked for, and which finds of {@link Export.secrets} stay. `memory` has no such form.
+   */
+  redact?: boolean | ExportRedaction;
 }
 
 /** Where data is stored. */
@@ -192,15 +197,28 @@ export const WRITTEN = {
   markdown: ["conversations.md", "text/markdown"],
   memory: ["memory.jsonl", "application/jsonl"],
 } as const satisfies Record<ExportFormat, readonly [file: string, type: string]>;
+const PERSONAL = ["emails", "phones", "cards"] as const satisfies PersonalData[];
+const REDACT = {
+  also: list((value, argument) => check.oneOf(value, PERSONAL, argument)),
+  leave: list((value, argument) => check.count(value, argument)),
+} as const;
 export const EXPORT = {
   format: (value: unknown, argument: string) => check.oneOf(value, Object.keys(WRITTEN) as (keyof typeof WRITTEN)[], argument),
   transcript: check.id,
   branches: check.flag,
+  redact: (value: unknown, argument: string) => (typeof value === "boolean" ? value : check.options(value, argument, REDACT)),
 } as const;
 
 function names(value: unknown, argument: string): unknown {
-  if (!Array.isArray(value)) return check.text(value, argument);
-  return value.map((name, index) => check.text(name, `${argument}[${index}]`));
+  return Array.isArray(value) ? list(check.text)(value, argument) : check.text(value, argument);
+}
+
+/** A list, of which each item is checked. */
+function list<T>(each: (value: unknown, argument: string) => T): (value: unknown, argument: string) => T[] {
+  return (value, argument) => {
+    if (!Array.isArray(value)) throw badArgument(argument, "must be an array");
+    return value.map((item, index) => each(item, `${argument}[${index}]`));
+  };
 }
 
 function time(value: unknown, argument: string): number {

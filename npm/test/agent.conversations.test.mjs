@@ -41,6 +41,21 @@ test("a reply decides the place, and the conversation moves there", async () => 
   await keep.close();
 });
 
+test("a conversation goes on from the answer that was asked for again, where one names it", async () => {
+  const keep = await memory({ encoding: "estimate" });
+  const agent = plain(keep);
+  const { node } = await agent.send("What colour is it?", { conversation: "c" });
+  await agent.again(node);
+  assert.equal((await keep.thread("c").head()).id, node, "without a name nothing moves");
+  const { node: other } = await agent.again(node, { conversation: "c" });
+  assert.notEqual(other, node);
+  assert.equal((await keep.thread("c").head()).id, other);
+  const { node: further } = await agent.goOn(other, { conversation: "c" });
+  assert.equal((await keep.thread("c").head()).id, further);
+  await rejects(agent.again(node, { conversation: "" }), "bad-request", /conversation/);
+  await keep.close();
+});
+
 test("fifty conversations against a slow model are answered within three seconds of each other", async () => {
   for (const storage of ["memory", mapAdapter({ records: new Map() })]) {
     const keep = await Threadkeep.open({ storage, encoding: "estimate" });

@@ -128,6 +128,8 @@ test("the examples of agents compile, with the clients that they import", { time
 
 /** What pages take for granted, with its type. A block also knows what the blocks before it on its page import and declare. */
 const GIVEN = {
+  "docs/cli.md":
+    'import { writeFile } from "node:fs/promises";\nimport type { Thread, Threadkeep } from "threadkeep";\ndeclare const keep: Threadkeep, thread: Thread, options: object;',
   "docs/tools.md":
     'declare const anthropic: import("@anthropic-ai/sdk").Anthropic, model: string, max_tokens: number, messages: { role: "user"; content: string }[], signal: AbortSignal;',
   "docs/frameworks/ai-sdk.md":

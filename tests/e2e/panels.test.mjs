@@ -119,17 +119,18 @@ test("the marks leave the thread when another tab takes the context's place", ()
     await tab.page.locator("[data-mark]").first().waitFor();
   }));
 
-test("depths are shown when they are asked for, and one that the text gets wrong always", () =>
+test("depths and ids are shown when they are asked for, and a depth that the text gets wrong always", () =>
   site.visit(async (tab) => {
     await opened(tab);
     const depth = tab.get("depth").first();
     assert.equal(await depth.isVisible(), false);
-    await tab.get("depths").click();
+    await tab.get("details").click();
     assert.equal(await depth.innerText(), "depth 1");
     assert.ok(await depth.isVisible());
+    assert.equal(await tab.get("node-id").first().innerText(), await tab.page.locator("[data-node]").first().getAttribute("data-node"));
     await tab.page.reload();
     await depth.waitFor();
-    await tab.get("depths").click();
+    await tab.get("details").click();
     await depth.waitFor({ state: "hidden" });
   }));
 
@@ -182,4 +183,22 @@ test("on a phone the map and the requests take all of the height, and their tabs
       assert.equal(await tab.page.evaluate(() => document.documentElement.scrollWidth - innerWidth), 0);
     },
     { viewport: { width: 390, height: 844 }, hasTouch: true, isMobile: true },
+  ));
+
+test("on a phone the composer is one line, and has its meter below the field once that is used", () =>
+  site.visit(
+    async (tab) => {
+      await tab.pick(EXPORT);
+      await tab.closeReport();
+      await tab.openThread("Adding up a column");
+      const [field, meter] = [tab.get("compose"), tab.get("composer-meter")];
+      assert.equal(await meter.isVisible(), false);
+      await field.fill("a word");
+      await meter.waitFor();
+      const [above, below] = [await field.boundingBox(), await meter.boundingBox()];
+      assert.ok(below.y >= above.y + above.height - 1, `${below.y} is below ${above.y} and ${above.height}`);
+      await meter.click();
+      await tab.get("inspector").waitFor();
+    },
+    { viewport: { width: 390, height: 844 } },
   ));

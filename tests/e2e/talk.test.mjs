@@ -458,7 +458,7 @@ test("drafts are kept for each place, Escape leaves it, and a line break is Shif
 
 test("the reader's place stays while an answer grows, and its end is followed at the end", () =>
   talk(
-    (_, number) => ({ pieces: Array.from({ length: number === 1 ? 60 : 120 }, (_, at) => `Line ${at} of the answer.\n\n`), pause: number === 1 ? 0 : 10 }),
+    (_, number) => ({ pieces: Array.from({ length: number === 1 ? 60 : 300 }, (_, at) => `Line ${at} of the answer.\n\n`), pause: number === 1 ? 0 : 15 }),
     async (tab) => {
       await tab.get("new").click();
       await said(tab, "long", "Line 59 of");
@@ -485,7 +485,7 @@ test("the reader's place stays while an answer grows, and its end is followed at
       await tab.get("live-text").filter({ hasText: "Line 105 of" }).waitFor();
       assert.ok((await end()) < 40, `followed again: ${await end()}`);
       await quiet(tab);
-      await tab.message("Line 119 of").waitFor();
+      await tab.message("Line 299 of").waitFor();
       assert.ok((await end()) < 40, `at the end when it is over: ${await end()}`);
       assert.equal(await tab.get("to-end").count(), 0);
     },

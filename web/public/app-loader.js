@@ -38,6 +38,8 @@ self.summarizer = () => import("./summarizer.js");
 self.languageModel = () => import("./language-model.js");
 // What seals keys, for when one is kept or unlocked.
 self.vault = () => import("./vault.js");
+// What takes secrets out of a thread and makes a page of it, for the dialog that shares one.
+self.share = () => import("./share.js");
 
 // A panic is a trap of the module. A page that no longer answers says so, with what little still works.
 const stopped = (error) => {

@@ -13,11 +13,11 @@ mod requests;
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
-use threadkeep::Binned;
 use threadkeep::epochs::Step;
 use threadkeep::protocol::{
     ErrorReply, Event, ImportProgress, ImportReport, NodeInfo, Outline, Row, Stats, TranscriptInfo, TreeNode,
 };
+use threadkeep::{Binned, Sharing};
 use threadkeep_core::checkpoint::Checkpoint;
 use threadkeep_core::{Message, MessageId, TranscriptId};
 use threadkeep_provider::Listed;
@@ -170,6 +170,8 @@ pub enum Reply {
     Binned(Vec<Binned>),
     /// What an import did.
     Imported(Box<ImportReport>),
+    /// A file was made, which comes beside this; for others, what looks like a secret in it.
+    Exported(Vec<threadkeep::Secret>),
     /// What a budget keeps.
     Fitted(Box<Fitted>),
     /// What the reader has set in the inspector.
@@ -393,6 +395,8 @@ pub enum ToWorker {
         ticket: Ticket,
         /// The transcript; all without it.
         transcript: Option<TranscriptId>,
+        /// What is looked for and what stays, where the file is for others.
+        sharing: Option<Sharing>,
     },
 }
 
@@ -527,7 +531,7 @@ mod tests {
             ToWorker::StopCompaction,
             ToWorker::Summarised { number: 3, answer: Ok("{}".into()) },
             ToWorker::Summarised { number: 4, answer: Err("gone".into()) },
-            ToWorker::Export { ticket: 9, transcript: Some(id) },
+            ToWorker::Export { ticket: 9, transcript: Some(id), sharing: Some(Sharing::default()) },
         ]);
         same(said);
     }
@@ -589,6 +593,14 @@ mod tests {
             Reply::Tree(vec![tree]),
             Reply::Stats(stats),
             Reply::Imported(Box::new(report)),
+            Reply::Exported(vec![threadkeep::Secret {
+                kind: "k".into(),
+                preview: "p".into(),
+                transcript: Some(id.clone()),
+                node: None,
+                field: "f".into(),
+                replaced: true,
+            }]),
         ];
         let error = ErrorReply { code: "quota".into(), message: "full".into(), details: Value::Null };
         let progress = ImportProgress { file: "f".into(), bytes: 1 << 40, ..Default::default() };

@@ -6,7 +6,8 @@
 //! leaving out what is there already are the engine's.
 //!
 //! One conversation is held at a time. [`Input`] takes a file as it is, zip or text; [`Reader`] takes text that is pushed.
-//! [`own`] is our own format, which is also written; [`mod@write`] writes some of the others. [`plan`] puts the files of a folder in order.
+//! [`own`] is our own format, which is also written; [`mod@write`] writes some of the others. [`plan`] puts the files of a folder in order. [`secret`]
+//! finds what should not leave with a file.
 //!
 //! ```
 //! use threadkeep_archive::{Item, Reader};
@@ -39,6 +40,8 @@ mod plan;
 mod raw;
 mod reader;
 mod report;
+pub mod secret;
+pub mod share;
 mod sniff;
 mod split;
 mod tree;

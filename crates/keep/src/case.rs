@@ -4,10 +4,10 @@
 //! itself. [`replay_case`] reads a file and nothing else: no store, no clock, no settings.
 
 mod replay;
-mod secrets;
 mod texts;
 
 use serde_json::{Map, Value};
+use threadkeep_archive::secret;
 use threadkeep_context::tokens::Counter;
 use threadkeep_core::{Entry, MessageId, Transcript};
 use threadkeep_store::Store;
@@ -114,7 +114,11 @@ fn chain(tree: &Transcript, leaf: &MessageId, messages: usize) -> Result<Vec<Ent
 /// The case with other content where that is secret.
 fn hidden(case: CaseFile, redaction: Redaction, counter: &dyn Counter) -> Result<CaseFile, KeepError> {
     let mut all = value(&case)?;
-    let secrets = secrets::hide(&mut all);
+    let mut secrets = 0;
+    secret::hide(&mut all, &[], &mut |_| {
+        secrets += 1;
+        true
+    });
     if redaction.texts == Some(RedactedTexts::Replaced) {
         texts::replace(&mut all, counter);
     }

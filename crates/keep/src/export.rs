@@ -5,6 +5,7 @@ mod beside;
 use std::collections::HashMap;
 
 use threadkeep_archive::own;
+use threadkeep_archive::share::{Secret, Sharer, Sharing};
 use threadkeep_archive::write::{Target, Writer, memory_files};
 use threadkeep_compaction::memory::{Episode, Fact};
 use threadkeep_core::sort;
@@ -49,7 +50,8 @@ impl<S: Store> Keep<S> {
     }
 
     /// Writes one transcript, or all of them in the order of their ids, in a format of others: the chosen branch of each, or
-    /// all its branches. That does not restore everything: keep an [`export`](Self::export) for that.
+    /// all its branches. That does not restore everything: keep an [`export`](Self::export) for that. With `sharing` it has nothing that
+    /// looks like a secret. Gives what was found of that, in order.
     ///
     /// # Errors
     /// `missing-transcript`; the store's.
@@ -58,14 +60,17 @@ impl<S: Store> Keep<S> {
         transcript: Option<&TranscriptId>,
         target: Target,
         branches: bool,
+        sharing: Option<&Sharing>,
         mut sink: impl FnMut(String),
-    ) -> Result<(), KeepError> {
+    ) -> Result<Vec<Secret>, KeepError> {
+        let mut sharer = sharing.map(Sharer::new);
         let mut writer = Writer::new(target, branches);
-        let ids = match transcript {
-            Some(id) => vec![id.clone()],
-            None => self.ids().await?,
-        };
-        for id in ids {
+        for id in self.chosen(transcript).await? {
+            if let Some(sharer) = &mut sharer {
+                let lines = self.lines_of(&id).await?;
+                writer.transcript(&sharer.transcript(&id, &lines).map_err(unsearched)?, &mut sink);
+                continue;
+            }
             match self.load(&id).await? {
                 Some(log) => writer.transcript(&log.tree, &mut sink),
                 None if transcript.is_some() => return Err(KeepError::MissingTranscript(id)),
@@ -74,7 +79,42 @@ impl<S: Store> Keep<S> {
             }
         }
         writer.finish(&mut sink);
-        Ok(())
+        Ok(sharer.map(|sharer| sharer.found).unwrap_or_default())
+    }
+
+    /// [`export`](Self::export) for others: threads alone, without memory, settings and requests, and without what looks like a secret.
+    /// Gives what was found, in order.
+    ///
+    /// # Errors
+    /// `missing-transcript`; the store's.
+    pub async fn export_shared(
+        &self,
+        transcript: Option<&TranscriptId>,
+        sharing: &Sharing,
+        mut sink: impl FnMut(String),
+    ) -> Result<Vec<Secret>, KeepError> {
+        let mut sharer = Sharer::new(sharing);
+        sink(own::write_header());
+        for id in self.chosen(transcript).await? {
+            let lines = self.lines_of(&id).await?;
+            sink(sharer.lines(&lines).map_err(unsearched)?);
+        }
+        Ok(sharer.found)
+    }
+
+    /// One transcript, or all of them in the order of their ids.
+    async fn chosen(&self, transcript: Option<&TranscriptId>) -> Result<Vec<TranscriptId>, KeepError> {
+        match transcript {
+            Some(id) => Ok(vec![id.clone()]),
+            None => self.ids().await,
+        }
+    }
+
+    /// The lines of one transcript.
+    async fn lines_of(&self, id: &TranscriptId) -> Result<String, KeepError> {
+        let mut lines = String::new();
+        self.export_one(id, &mut |piece: String| lines.push_str(&piece)).await?;
+        Ok(lines)
     }
 
     /// Writes the chosen branch of one transcript, or of all in the order of their ids, as the files of an agent's memory: a folder each, named
@@ -158,4 +198,9 @@ impl<S: Store> Keep<S> {
         sink(writer.take());
         Ok(())
     }
+}
+
+/// What could not be searched for secrets may not leave.
+fn unsearched(error: serde_json::Error) -> KeepError {
+    StoreError::Other(format!("a line could not be searched for secrets: {error}")).into()
 }

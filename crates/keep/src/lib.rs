@@ -92,6 +92,8 @@ pub use ranking::{Indexed, Passage, RankPassages, Ranking, Said};
 pub use records::LONGEST_KEY;
 pub use simulate::{Points, Simulated, Simulation};
 pub use threadkeep_archive::Format;
+pub use threadkeep_archive::secret::{Personal, masked};
+pub use threadkeep_archive::share::{Secret, Sharing};
 pub use threadkeep_protocol as protocol;
 pub use threadkeep_protocol::{MemoryFilter, NewFact, Start};
 

@@ -152,24 +152,39 @@ impl<S: Store> Keep<S> {
         messages: Vec<Message>,
         origin: Origin,
     ) -> Result<NodeInfo, KeepError> {
-        self.branch_with(parent, messages, origin, &|_| Commit::default()).await
+        self.branch_with(parent, messages, origin, None, &|_| Commit::default()).await
     }
 
-    /// [`Keep::branch`], with what `extra` makes of the new node's id in the same commit.
+    /// [`Keep::branch`], with the move of `head` to the new node, and what `extra` makes of its id, in the same commit.
+    ///
+    /// # Errors
+    /// `bad-request` for a head's name that is none; else as [`Keep::branch`].
     pub(crate) async fn branch_with(
         &self,
         parent: &MessageId,
         messages: Vec<Message>,
         origin: Origin,
+        head: Option<&str>,
         extra: &dyn Fn(&MessageId) -> Commit,
     ) -> Result<NodeInfo, KeepError> {
+        head.map_or(Ok(()), check_name)?;
         let _writing = self.writing().await;
         let transcript = self.find_or_fail(parent).await?;
+        let head = match head {
+            Some(name) => {
+                let (left, strategy) = self.left_behind(name, &transcript).await?;
+                Some(Moving { name: name.to_owned(), continues: false, left, strategy })
+            }
+            None => None,
+        };
         let id = MessageId::mint(&transcript, self.random());
         let node =
             Node { created_at: Some(self.now()), origin, sealed: false, ..Node::new(id.clone(), None, messages) };
-        self.answer(&transcript, &id, parent, &node, &extra(&id), None).await?;
+        self.answer(&transcript, &id, parent, &node, &extra(&id), head.as_ref()).await?;
         self.changed(&transcript, vec![id.clone()]);
+        if let Some(Moving { name, left, .. }) = head {
+            self.head_moved(&name, left, &transcript, &id).await?;
+        }
         self.written(&transcript, &id).await
     }
 

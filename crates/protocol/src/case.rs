@@ -83,6 +83,9 @@ pub struct CaseReplay {
     /// The first difference.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub difference: Option<CaseDifference>,
+    /// The file with the prompt as it is made now. Not there if it is equal.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub rebuilt: Option<String>,
 }
 
 /// Where a prompt that was made again differs from the one in the file.

@@ -128,9 +128,12 @@ pub(crate) fn files() -> Vec<File> {
         file("events", "What changed.", vec![answer::<protocol::Event>()]),
         file(
             "archive",
-            "What can be imported, and what an import reports.",
+            "What can be imported, what an import reports, and what an export for others leaves out.",
             vec![
                 answer::<archive::Format>(),
+                option::<archive::secret::Personal>(),
+                option::<archive::share::Sharing>(),
+                answer::<archive::share::Secret>(),
                 answer::<protocol::ImportProgress>(),
                 answer::<protocol::ImportReport>(),
                 answer::<protocol::Skipped>(),

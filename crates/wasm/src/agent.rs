@@ -148,7 +148,7 @@ impl ModelHandle {
 /// An agent; see [`AgentHandle`].
 pub(crate) trait Working {
     fn catch_up(&self) -> Answer;
-    fn take_turn(&self, node: String, act: Act, hear: Function) -> Answer;
+    fn take_turn(&self, node: String, act: Act, thread: Option<String>, hear: Function) -> Answer;
     fn interrupted(&self) -> Answer;
     fn next_request(&self, json: String) -> Answer;
     fn stop(&self, node: Option<String>);
@@ -205,21 +205,21 @@ impl AgentHandle {
         promise(self.0.catch_up())
     }
 
-    /// Answers once more what a node answered, as a branch. `hear` is called with the JSON text of each event, as `tell` is. → JSON text
-    /// of the new node
-    pub fn again(&self, node: String, hear: Function) -> Promise {
-        promise(self.0.take_turn(node, Act::Again, hear))
+    /// Answers once more what a node answered, as a branch, to which the head of `thread` moves. `hear` is called with the JSON text of each
+    /// event, as `tell` is. → JSON text of the new node
+    pub fn again(&self, node: String, thread: Option<String>, hear: Function) -> Promise {
+        promise(self.0.take_turn(node, Act::Again, thread, hear))
     }
 
-    /// Goes on below a node. `hear` as above. → JSON text of the new node
+    /// Goes on below a node. `thread` and `hear` as above. → JSON text of the new node
     #[wasm_bindgen(js_name = goOn)]
-    pub fn go_on(&self, node: String, hear: Function) -> Promise {
-        promise(self.0.take_turn(node, Act::GoOn, hear))
+    pub fn go_on(&self, node: String, thread: Option<String>, hear: Function) -> Promise {
+        promise(self.0.take_turn(node, Act::GoOn, thread, hear))
     }
 
     /// Carries an interrupted turn to its end. `hear` as above. → JSON text of its node
     pub fn resume(&self, node: String, hear: Function) -> Promise {
-        promise(self.0.take_turn(node, Act::Resume, hear))
+        promise(self.0.take_turn(node, Act::Resume, None, hear))
     }
 
     /// The turns that were begun and did not end. → JSON text of their nodes

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use js_sys::{Array, Function, Promise, Uint8Array};
 use serde_json::json;
-use threadkeep::{Keep, Options};
+use threadkeep::{Keep, Options, Sharing};
 use threadkeep_archive::Format;
 use threadkeep_archive::write::Target;
 use threadkeep_core::transcript::Part;
@@ -146,22 +146,37 @@ impl Engine {
         })
     }
 
-    /// Writes everything, or one transcript, in Threadkeep's own format: `sink` is called with piece after piece of text.
-    /// → `undefined`, after the last piece
+    /// Writes everything, or one transcript, in Threadkeep's own format: `sink` is called with piece after piece of text. With `leave`,
+    /// the numbers of the finds that stay, it is threads alone, without secrets; `also` names what else is looked for, with spaces between.
+    /// → the JSON text of a list of [`Secret`](threadkeep::Secret)s with `leave`, an empty list without, after the last piece
     #[wasm_bindgen(js_name = exportArchive)]
-    pub fn export_archive(&self, transcript: Option<String>, sink: Function) -> Promise {
-        let keep = self.keep.clone();
-        promise(async move { manage::load().await?.export(keep, transcript, sink).await })
+    pub fn export_archive(
+        &self,
+        transcript: Option<String>,
+        leave: Option<Vec<u32>>,
+        also: &str,
+        sink: Function,
+    ) -> Promise {
+        let (keep, sharing) = (self.keep.clone(), manage::sharing(leave, also));
+        promise(async move { manage::load().await?.export(keep, transcript, sharing, sink).await })
     }
 
     /// Writes everything, or one transcript, in a format of others: `openai-messages`, `sharegpt`, `markdown` (all `branches` or the chosen
     /// ones) or `memory`. `sink` is called with piece after piece of text, and with the file's path where there are several.
-    /// → `undefined`, after the last piece
+    /// `leave`, `also` → as [`Engine::export_archive`]; `memory` takes none
     #[wasm_bindgen(js_name = exportAs)]
-    pub fn export_as(&self, format: String, transcript: Option<String>, branches: bool, sink: Function) -> Promise {
-        let keep = self.keep.clone();
+    pub fn export_as(
+        &self,
+        format: String,
+        transcript: Option<String>,
+        branches: bool,
+        leave: Option<Vec<u32>>,
+        also: &str,
+        sink: Function,
+    ) -> Promise {
+        let (keep, sharing) = (self.keep.clone(), manage::sharing(leave, also));
         promise(async move {
-            let exporting = export_other(keep, format, transcript, branches, sink).await;
+            let exporting = export_other(keep, format, transcript, branches, sharing, sink).await;
             exporting.map_err(|_| part_missing("archives"))?.await
         })
     }
@@ -250,23 +265,25 @@ part! {
         format: String,
         transcript: Option<String>,
         branches: bool,
+        sharing: Option<Sharing>,
         sink: Function,
     ) -> Answer {
         Box::pin(async move {
             let transcript = transcript.map(|id| MessageId::new(id).map_err(|error| bad_id(&error))).transpose()?;
             // The TypeScript hands in a function that does not throw.
             let write = |piece: String, path: JsValue| drop(sink.call2(&JsValue::UNDEFINED, &JsValue::from(piece), &path));
-            let done = match Target::from_name(&format) {
+            let whole = |piece| write(piece, JsValue::UNDEFINED);
+            let found = match Target::from_name(&format) {
                 Some(target) => {
-                    keep.export_as(transcript.as_ref(), target, branches, |piece| write(piece, JsValue::UNDEFINED)).await
+                    keep.export_as(transcript.as_ref(), target, branches, sharing.as_ref(), whole).await
                 }
                 None if format == Format::Memory.name() => {
-                    keep.export_memory(transcript.as_ref(), |path, text| write(text, JsValue::from(path))).await
+                    let write = |path, text| write(text, JsValue::from(path));
+                    keep.export_memory(transcript.as_ref(), write).await.map(|()| Vec::new())
                 }
                 None => return Err(no_format(&format)),
             };
-            done.map_err(|error| keep_error(&error))?;
-            Ok(JsValue::UNDEFINED)
+            to_json(&found.map_err(|error| keep_error(&error))?)
         })
     }
 }

@@ -4,8 +4,8 @@
 use std::cell::Cell;
 
 use js_sys::{Function, Promise};
-use threadkeep::Keep;
 use threadkeep::protocol::Request;
+use threadkeep::{Keep, Personal, Sharing};
 use threadkeep_core::MessageId;
 use threadkeep_parts::part;
 use wasm_bindgen::prelude::*;
@@ -19,7 +19,13 @@ pub(crate) trait Manage {
     /// Answers a request of [`Keep::manage`].
     fn answer(&self, keep: Keep<AnyStore>, request: Request) -> Answer;
     /// Writes everything, or one transcript, in Threadkeep's own format.
-    fn export(&self, keep: Keep<AnyStore>, transcript: Option<String>, sink: Function) -> Answer;
+    fn export(
+        &self,
+        keep: Keep<AnyStore>,
+        transcript: Option<String>,
+        sharing: Option<Sharing>,
+        sink: Function,
+    ) -> Answer;
 }
 
 thread_local! {
@@ -56,15 +62,30 @@ impl Manage for Part {
         Box::pin(async move { json(&keep.manage(request).await.map_err(|error| keep_error(&error))?) })
     }
 
-    fn export(&self, keep: Keep<AnyStore>, transcript: Option<String>, sink: Function) -> Answer {
+    fn export(
+        &self,
+        keep: Keep<AnyStore>,
+        transcript: Option<String>,
+        sharing: Option<Sharing>,
+        sink: Function,
+    ) -> Answer {
         Box::pin(async move {
             let transcript = transcript.map(|id| MessageId::new(id).map_err(|error| bad_id(&error))).transpose()?;
             let write = |piece: String| {
                 // The TypeScript hands in a function that does not throw.
                 let _ = sink.call1(&JsValue::UNDEFINED, &JsValue::from(piece));
             };
-            keep.export(transcript.as_ref(), write).await.map_err(|error| keep_error(&error))?;
-            Ok(JsValue::UNDEFINED)
+            let found = match &sharing {
+                Some(sharing) => keep.export_shared(transcript.as_ref(), sharing, write).await,
+                None => keep.export(transcript.as_ref(), write).await.map(|()| Vec::new()),
+            };
+            json(&found.map_err(|error| keep_error(&error))?)
         })
     }
+}
+
+/// What is looked for and what stays in an export for others. The TypeScript checks the names.
+pub(crate) fn sharing(leave: Option<Vec<u32>>, also: &str) -> Option<Sharing> {
+    let leave = leave?.into_iter().map(|number| number as usize).collect();
+    Some(Sharing { also: also.split(' ').filter_map(Personal::from_name).collect(), leave })
 }

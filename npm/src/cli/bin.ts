@@ -15,6 +15,8 @@ const OPTIONS = {
   json: { type: "boolean" },
   watch: { type: "boolean" },
   repair: { type: "boolean" },
+  redact: { type: "boolean" },
+  update: { type: "boolean" },
   limit: { type: "string" },
   port: { type: "string" },
   thread: { type: "string" },
@@ -74,8 +76,20 @@ async function main(): Promise<void> {
   if (name === "completion") return print(completion(words[0]));
   const command = Object.hasOwn(COMMANDS, name) ? COMMANDS[name] : undefined;
   if (command === undefined) throw new Misuse(`there is no command ${name}`);
-  const { json = false, watch = false, repair = false, limit, port, thread, format, help: _, version: __, ...place } = values;
-  const call: Call = { words, place, json, watch, repair, thread, format, limit: whole("limit", limit, 20, 1_000), port: whole("port", port, 4_321, 65_535) };
+  const { json = false, watch = false, repair = false, redact = false, update = false, limit, port, thread, format, help: _, version: __, ...place } = values;
+  const call: Call = {
+    words,
+    place,
+    json,
+    watch,
+    repair,
+    redact,
+    update,
+    thread,
+    format,
+    limit: whole("limit", limit, 20, 1_000),
+    port: whole("port", port, 4_321, 65_535),
+  };
   await command.run(call);
 }
 

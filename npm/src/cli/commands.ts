@@ -1,19 +1,18 @@
 /// <reference types="node" />
 // The commands of `threadkeep`: each gets what was asked for, prints its result and ends.
 
-import { createWriteStream } from "node:fs";
 import process from "node:process";
-import { pipeline } from "node:stream/promises";
 import { once } from "node:events";
 import type { ImportReport } from "../generated/archive.js";
 import type { TranscriptInfo } from "../generated/node.js";
-import { WRITTEN, type ExportOptions } from "../options.js";
 import type { Threadkeep } from "../index.js";
+import { checkCases } from "./check.js";
 import { doctor } from "./doctor.js";
+import { FORMATS, exported } from "./export.js";
 import type { Found } from "./files.js";
 import { importAlways, importOnce, type Told } from "./import.js";
 import { openPlace, Trouble, type Place } from "./place.js";
-import { count, dye, print, progress, say, table, when } from "./print.js";
+import { count, dye, line, print, progress, say, table, when } from "./print.js";
 import { serve } from "./serve.js";
 import { sessions } from "./sessions.js";
 
@@ -25,6 +24,8 @@ export interface Call {
   json: boolean;
   watch: boolean;
   repair: boolean;
+  redact: boolean;
+  update: boolean;
   limit: number;
   port: number;
   thread: string | undefined;
@@ -73,9 +74,14 @@ export const COMMANDS: Readonly<Record<string, Command>> = {
     run: statsCommand,
   },
   export: {
-    usage: "[FILE] [--thread THREAD] [--format NAME]",
-    about: `Write everything, or one thread, to a file or to stdout: ${Object.keys(WRITTEN).join(", ")}`,
+    usage: "[FILE] [--thread THREAD] [--format NAME] [--redact]",
+    about: `Write everything, or one thread, to a file or to stdout: ${FORMATS.join(", ")}`,
     run: exportCommand,
+  },
+  check: {
+    usage: "[PATH…] [--update]",
+    about: "Compare the prompts of case files with the approved ones in threadkeep.lock; approve them",
+    run: ({ words, update, json }) => checkCases(words, update, json),
   },
   doctor: {
     usage: "[--repair]",
@@ -252,18 +258,10 @@ async function statsCommand({ place, json }: Call): Promise<void> {
   });
 }
 
-async function exportCommand({ words: [file], place, thread, format }: Call): Promise<void> {
-  if (format !== undefined && !Object.hasOwn(WRITTEN, format)) throw new Trouble(`--format must be one of ${Object.keys(WRITTEN).join(", ")}, it is ${format}`);
+async function exportCommand({ words: [file], place, thread, format, redact }: Call): Promise<void> {
+  if (format !== undefined && !FORMATS.includes(format)) throw new Trouble(`--format must be one of ${FORMATS.join(", ")}, it is ${format}`);
   await within(place, async (keep) => {
     const transcript = thread === undefined ? undefined : meant(await keep.transcripts(), thread).id;
-    const options = { ...(transcript === undefined ? {} : { transcript }), ...(format === undefined ? {} : { format }) } as ExportOptions;
-    await pipeline(keep.export(options), file === undefined ? process.stdout : createWriteStream(file), { end: file !== undefined });
-    if (file !== undefined) say(`Written: ${file}`);
+    await exported(keep, transcript, format, redact, file);
   });
-}
-
-/** The first characters of a text on one line. */
-function line(text: string, most: number): string {
-  const words = text.replace(/\s+/g, " ").trim();
-  return words.length > most ? `${words.slice(0, most - 1)}…` : words;
 }

@@ -6,8 +6,15 @@ import { extname, join } from "node:path";
 import type { BlobLike, NamedData } from "../sources.js";
 import { Trouble } from "./place.js";
 
-/** Which files of a folder are looked at. A file that is named itself may have any ending. */
+/** What of a folder is looked at, by names. A file or folder that is named itself may have any. */
+export interface Which {
+  file(name: string): boolean;
+  folder(name: string): boolean;
+}
+
+/** What an import looks at. */
 const ENDINGS = new Set([".json", ".jsonl", ".ndjson", ".zip"]);
+export const IMPORTED: Which = { file: (name) => ENDINGS.has(extname(name)), folder: () => true };
 
 /** A file that was found, and what tells whether it has changed since. */
 export interface Found {
@@ -22,24 +29,24 @@ export interface Found {
  *
  * @throws Trouble for a path at which there is nothing
  */
-export async function find(paths: readonly string[]): Promise<Found[]> {
+export async function find(paths: readonly string[], which: Which): Promise<Found[]> {
   const found = new Map<string, Found>();
   for (const path of paths) {
     const at = await stat(path).catch(() => undefined);
     if (at === undefined) throw new Trouble(`there is no file or folder ${path}`);
-    if (at.isDirectory()) await below(path, found);
+    if (at.isDirectory()) await below(path, which, found);
     else found.set(path, { path, size: at.size, changed: at.mtimeMs });
   }
   return [...found.values()].sort((a, b) => (a.path < b.path ? -1 : 1));
 }
 
-async function below(folder: string, found: Map<string, Found>): Promise<void> {
+async function below(folder: string, which: Which, found: Map<string, Found>): Promise<void> {
   // What is removed or closed to us meanwhile is passed over.
   const entries = await readdir(folder, { withFileTypes: true }).catch(() => []);
   for (const entry of entries) {
     const path = join(folder, entry.name);
-    if (entry.isDirectory()) await below(path, found);
-    else if (entry.isFile() && ENDINGS.has(extname(entry.name))) {
+    if (entry.isDirectory() && which.folder(entry.name)) await below(path, which, found);
+    else if (entry.isFile() && which.file(entry.name)) {
       const at = await stat(path).catch(() => undefined);
       if (at !== undefined) found.set(path, { path, size: at.size, changed: at.mtimeMs });
     }

@@ -6,7 +6,7 @@ import { watch } from "node:fs";
 import { resolve } from "node:path";
 import type { ImportReport } from "../generated/archive.js";
 import type { Threadkeep } from "../index.js";
-import { data, find, type Found } from "./files.js";
+import { data, find, IMPORTED, type Found } from "./files.js";
 
 /** What an import of nothing reports. */
 const NOTHING: ImportReport = {
@@ -41,7 +41,7 @@ export interface Told {
 export async function importOnce(keep: Threadkeep, paths: readonly string[], told: Told): Promise<void> {
   const seen = keep.records("cli-files");
   const known = new Map((await seen.scan()).map(([key, value]) => [key, new TextDecoder().decode(value)]));
-  const fresh = (await find(paths)).filter((file) => known.get(key(file)) !== stamp(file));
+  const fresh = (await find(paths, IMPORTED)).filter((file) => known.get(key(file)) !== stamp(file));
   if (fresh.length === 0) return told.done(NOTHING, []);
   const report = await keep.import(fresh.map(data), { onProgress: ({ bytes, totalBytes }) => told.progress(bytes, totalBytes) });
   await seen.commit({ puts: fresh.map((file) => [key(file), new TextEncoder().encode(stamp(file))]) });

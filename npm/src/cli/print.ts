@@ -39,9 +39,9 @@ function clear(): void {
 export function table(rows: readonly (readonly (string | number)[])[]): string {
   const texts = rows.map((row) => row.map((cell) => (typeof cell === "number" ? cell.toLocaleString("en") : cell)));
   const widths = texts.reduce<number[]>((most, row) => row.map((cell, at) => Math.max(most[at] ?? 0, cell.length)), []);
-  const line = (row: string[], at: number): string =>
+  const joined = (row: string[], at: number): string =>
     row.map((cell, column) => (typeof rows[at]?.[column] === "number" ? cell.padStart(widths[column] ?? 0) : cell.padEnd(widths[column] ?? 0))).join("  ");
-  return texts.map((row, at) => line(row, at).trimEnd()).join("\n");
+  return texts.map((row, at) => joined(row, at).trimEnd()).join("\n");
 }
 
 /** A number with its noun: `1 thread`, `1,204 threads`. */
@@ -55,4 +55,14 @@ export function when(time: number | null): string {
   const date = new Date(time);
   const two = (number: number): string => String(number).padStart(2, "0");
   return `${date.getFullYear()}-${two(date.getMonth() + 1)}-${two(date.getDate())} ${two(date.getHours())}:${two(date.getMinutes())}`;
+}
+
+/** The first characters of a text on one line. */
+export function line(text: string, most: number): string {
+  return beginning(text.replace(/\s+/g, " ").trim(), most);
+}
+
+/** The first characters of a text, as it is. */
+export function beginning(text: string, most: number): string {
+  return text.length > most ? `${text.slice(0, most - 1)}…` : text;
 }

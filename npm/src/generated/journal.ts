@@ -126,6 +126,8 @@ export interface CaseReplay {
   version: string;
   /** The first difference. */
   difference?: CaseDifference;
+  /** The file with the prompt as it is made now. Not there if it is equal. */
+  rebuilt?: string;
 }
 
 /** How a message stands in a request. */

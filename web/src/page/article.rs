@@ -273,6 +273,8 @@ fn header(parts: &Parts<'_>, id: &str) -> Element {
         let when: Element = dom::time(time).unchecked_into();
         let _ = header.append_child(&when.class("fact"));
     }
+    let id = el("code").class("fact node-id").attr("title", "Id").attr("data-testid", "node-id").text(row.id.as_str());
+    let _ = header.append_child(&id);
     let mut acts = el("span").class("acts");
     let offer = |action: &str, label: &str, shape: &str| {
         button(action, label, "icon").attr("data-testid", action).child(sign(shape))

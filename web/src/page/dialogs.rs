@@ -26,6 +26,7 @@ pub fn title(dialog: &Dialog) -> &'static str {
         Dialog::Epochs { .. } => "Epochs",
         Dialog::Compare { .. } => "Two branches",
         Dialog::Check { .. } => "Check this branch",
+        Dialog::Share(_) => "Share this thread",
         Dialog::Memory(_) => "Memory",
         Dialog::Connections => "Models",
         Dialog::Storage => "Storage and privacy",

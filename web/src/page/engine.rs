@@ -7,6 +7,7 @@ use futures_channel::oneshot;
 use js_sys::{Array, Object, Reflect, Uint8Array};
 use leptos::prelude::*;
 use threadkeep::protocol::{ErrorReply, ImportProgress, ImportReport};
+use threadkeep::{Secret, Sharing};
 use threadkeep_core::TranscriptId;
 use wasm_bindgen::prelude::*;
 use web_sys::{Blob, ErrorEvent, File, MessageEvent, Worker, WorkerOptions, WorkerType};
@@ -320,14 +321,23 @@ impl Engine {
         drop(self.say(&ToWorker::Summarised { number, answer }, None));
     }
 
-    /// Makes a file of one transcript, or of all.
+    /// Makes a file of one transcript, or of all. For others it has no secrets, and what was found is said.
     ///
     /// # Errors
     /// The engine's.
-    pub async fn export(self, transcript: Option<TranscriptId>) -> Result<Blob, ErrorReply> {
+    pub async fn export(
+        self,
+        transcript: Option<TranscriptId>,
+        sharing: Option<Sharing>,
+    ) -> Result<(Blob, Vec<Secret>), ErrorReply> {
         let ticket = self.ticket();
-        let (_, blob) = self.request(ticket, ToWorker::Export { ticket, transcript }, None, None).await?;
-        blob.dyn_into().map_err(|_| stopped("the file did not arrive"))
+        let asked = ToWorker::Export { ticket, transcript, sharing };
+        match self.request(ticket, asked, None, None).await? {
+            (Reply::Exported(found), blob) => {
+                Ok((blob.dyn_into().map_err(|_| stopped("the file did not arrive"))?, found))
+            }
+            _ => Err(stopped("the file did not arrive")),
+        }
     }
 
     /// Calls `listener` with what changes, here or in another tab, for as long as the page lives.

@@ -1,13 +1,10 @@
 //! The connections that the reader has, which is in use, and their keys. Keys lie in this page's memory and, where the reader
 //! asked for it, sealed beside the connection; they leave it in requests to the worker alone. Sealing is `vault.js`'s.
 
-use js_sys::{Function, Object, Promise, Reflect};
 use leptos::prelude::*;
-use wasm_bindgen::prelude::*;
-use wasm_bindgen_futures::JsFuture;
 
-use super::dom;
 use super::effects::at_window;
+use super::{dom, script};
 use crate::connections::{Book, Connection};
 use crate::wire::Secret;
 
@@ -168,17 +165,6 @@ fn kept() -> Book {
 
 /// Calls a function of the vault. What it is given is in no error.
 async fn vault(name: &str, given: &[(&str, &str)]) -> Result<String, String> {
-    let failed = "This browser does not let the page encrypt: that needs https, or a page of this machine.".to_owned();
-    let call = async {
-        let load: Function = Reflect::get(&window(), &"vault".into())?.dyn_into()?;
-        let script = JsFuture::from(load.call0(&JsValue::UNDEFINED)?.dyn_into::<Promise>()?).await?;
-        let fields = Object::new();
-        for (field, value) in given {
-            Reflect::set(&fields, &(*field).into(), &(*value).into())?;
-        }
-        let function: Function = Reflect::get(&script, &name.into())?.dyn_into()?;
-        JsFuture::from(function.call1(&script, &fields)?.dyn_into::<Promise>()?).await
-    };
-    let answer: Result<JsValue, JsValue> = call.await;
-    answer.ok().and_then(|answer| answer.as_string()).ok_or(failed)
+    let failed = "This browser does not let the page encrypt: that needs https, or a page of this machine.";
+    script::call("vault", name, given).await.map_err(|_| failed.to_owned())
 }

@@ -19,6 +19,7 @@ use super::epochs::EpochsDialog;
 use super::imports::report::Report;
 use super::memory::MemoryPanel;
 use super::palette::PalettePanel;
+use super::share::Share;
 use super::shortcuts::Shortcuts;
 use super::side::Frames;
 use super::state::{Dialog, Page};
@@ -63,6 +64,7 @@ fn body(page: Page, dialog: Dialog) -> AnyView {
         Dialog::Epochs { leaf, checkpoint } => view! { <EpochsDialog page leaf checkpoint/> }.into_any(),
         Dialog::Compare { transcript, leaves } => view! { <Compare page transcript leaves/> }.into_any(),
         Dialog::Check { transcript, leaf } => view! { <Check page transcript leaf/> }.into_any(),
+        Dialog::Share(thread) => view! { <Share page thread=*thread/> }.into_any(),
         Dialog::Memory(at) => view! { <MemoryPanel page at/> }.into_any(),
         Dialog::Connections => view! { <ConnectionsPanel page/> }.into_any(),
         Dialog::Storage => view! { <StorageDialog page/> }.into_any(),

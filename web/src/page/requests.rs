@@ -8,9 +8,9 @@ use wasm_bindgen::JsCast;
 use web_sys::HtmlElement;
 
 use super::basics::{Sign, Time, drawn};
-use super::dom;
 use super::effects::soon;
 use super::state::Page;
+use super::{copied, dom};
 use crate::route::Route;
 use crate::wire::{Ask, Asked, Journal, Moved, Reply, Sent, Since};
 use crate::{format, requests, words};
@@ -238,13 +238,7 @@ fn Made(pane: Pane, sent: Sent) -> impl IntoView {
     });
     let copy = move |_| {
         let body = body.clone();
-        spawn_local(async move {
-            if dom::copy(&body).await {
-                pane.page.notices.say("Copied", "The request's body, as JSON.");
-            } else {
-                pane.page.notices.say("Nothing was copied", "The browser does not let this page use the clipboard.");
-            }
-        });
+        spawn_local(copied::copy(pane.page.notices, "The request's body, as JSON.", body));
     };
     view! {
         <div class="request-body" data-testid="request-body">

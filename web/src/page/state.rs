@@ -16,13 +16,14 @@ use super::nav::Nav;
 use super::sides::Sides;
 use super::talk::Talking;
 use crate::beside::Side;
+use crate::wire::ThreadInfo;
 
 pub use imports::Imports;
 pub use notices::{Notice, Notices};
 pub use threads::Threads;
 
-/// Where this browser remembers that depths are shown.
-const DEPTHS: &str = "threadkeep.depths";
+/// Where this browser remembers that details of messages are shown.
+const DETAILS: &str = "threadkeep.details";
 
 /// A dialog.
 #[derive(Debug, Clone, PartialEq)]
@@ -54,6 +55,8 @@ pub enum Dialog {
         /// Its end.
         leaf: MessageId,
     },
+    /// A thread to be shared.
+    Share(Box<ThreadInfo>),
     /// What is remembered, at one record where its id is given.
     Memory(Option<String>),
     /// Models that one can talk to.
@@ -105,8 +108,8 @@ pub struct Page {
     pub dialog: RwSignal<Option<Dialog>>,
     /// What stands beside the thread.
     pub sides: Sides,
-    /// Whether each message says how deep in its reply chain it is, and in which turn.
-    pub depths: RwSignal<bool>,
+    /// Whether each message says how deep in its reply chain it is, in which turn, and its id.
+    pub details: RwSignal<bool>,
     /// The context inspector.
     pub inspector: Inspector,
     /// The models that one can talk to.
@@ -152,7 +155,7 @@ impl Page {
             imports: Imports::new(),
             dialog: RwSignal::new(None),
             sides,
-            depths: RwSignal::new(dom::remembered(DEPTHS).is_some()),
+            details: RwSignal::new(dom::remembered(DETAILS).is_some()),
             inspector,
             connections,
             talking: Talking::start(engine, connections, inspector),
@@ -176,15 +179,15 @@ impl Page {
         route.transcript != self.thread.get() || route.leaf.as_ref().is_some_and(other)
     }
 
-    /// Shows or hides the depth of each message, and remembers that.
-    pub fn turn_depths(self) {
-        let shown = !self.depths.get_untracked();
+    /// Shows or hides the details of each message, and remembers that.
+    pub fn turn_details(self) {
+        let shown = !self.details.get_untracked();
         if shown {
-            dom::remember(DEPTHS, "shown")
+            dom::remember(DETAILS, "shown")
         } else {
-            dom::forget(DEPTHS)
+            dom::forget(DETAILS)
         }
-        self.depths.set(shown);
+        self.details.set(shown);
     }
 
     /// Shows a request in the list beside the thread.

@@ -106,7 +106,7 @@ pub fn ThreadPane(page: Page) -> impl IntoView {
         page.engine.is_open() && (shown == Shown::Thread || shown == Shown::Nothing && begun())
     };
     view! {
-        <section class="pane thread" class:with-depths=move || page.depths.get() aria-label="Thread" data-testid="thread">
+        <section class="pane thread" class:with-details=move || page.details.get() aria-label="Thread" data-testid="thread">
             <Show when=is_thread>
                 <Head thread/>
                 <Summarised thread/>

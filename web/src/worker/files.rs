@@ -2,8 +2,8 @@
 //! put together from blobs of about a megabyte, which the browser may keep on the disk.
 
 use js_sys::{Array, Uint8Array};
-use threadkeep::Source;
 use threadkeep::protocol::ErrorReply;
+use threadkeep::{Secret, Sharing, Source};
 use threadkeep_core::TranscriptId;
 use wasm_bindgen::{JsCast, JsValue};
 use wasm_bindgen_futures::JsFuture;
@@ -50,7 +50,11 @@ fn words(error: JsValue) -> String {
 }
 
 /// A file of one transcript, or of all.
-pub async fn export(engine: &Engine, transcript: Option<TranscriptId>) -> Result<Blob, ErrorReply> {
+pub async fn export(
+    engine: &Engine,
+    transcript: Option<TranscriptId>,
+    sharing: Option<Sharing>,
+) -> Result<(Blob, Vec<Secret>), ErrorReply> {
     const PIECE: usize = 1 << 20;
     let parts = Array::new();
     let mut piece = String::new();
@@ -61,21 +65,24 @@ pub async fn export(engine: &Engine, transcript: Option<TranscriptId>) -> Result
         }
         piece.clear();
     };
-    engine
-        .export(transcript.as_ref(), |text: String| {
-            piece.push_str(&text);
-            if piece.len() >= PIECE {
-                flush(&mut piece);
-            }
-        })
-        .await
-        .map_err(|error| error.reply())?;
+    let sink = |text: String| {
+        piece.push_str(&text);
+        if piece.len() >= PIECE {
+            flush(&mut piece);
+        }
+    };
+    let found = match sharing {
+        Some(sharing) => engine.export_shared(transcript.as_ref(), &sharing, sink).await,
+        None => engine.export(transcript.as_ref(), sink).await.map(|()| Vec::new()),
+    };
+    let found = found.map_err(|error| error.reply())?;
     flush(&mut piece);
     let kind = BlobPropertyBag::new();
     kind.set_type("application/jsonl");
-    Blob::new_with_blob_sequence_and_options(&parts, &kind).map_err(|error| ErrorReply {
+    let blob = Blob::new_with_blob_sequence_and_options(&parts, &kind).map_err(|error| ErrorReply {
         code: "export".into(),
         message: format!("the file could not be put together: {}", words(error)),
         details: serde_json::Value::Null,
-    })
+    })?;
+    Ok((blob, found))
 }

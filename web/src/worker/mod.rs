@@ -27,7 +27,7 @@ use std::rc::Rc;
 use js_sys::{Array, Uint8Array};
 use threadkeep::compact::Cancel;
 use threadkeep::protocol::{ErrorReply, Event};
-use threadkeep::{Keep, KeepError, Options};
+use threadkeep::{Keep, KeepError, Options, Sharing};
 use threadkeep_core::TranscriptId;
 use threadkeep_store::idb::IdbStore;
 use threadkeep_store::{Commit, MemoryStore, Record, Scan, Store, StoreError};
@@ -115,7 +115,9 @@ fn hear(data: &JsValue) {
         ToWorker::StopTurn => talk::stop(),
         ToWorker::Prompted { number, piece } => chrome::heard(number, piece),
         ToWorker::Summarised { number, answer } => browser::answered(number, answer),
-        ToWorker::Export { ticket, transcript } => spawn_local(serve(ticket, Work::Export(transcript))),
+        ToWorker::Export { ticket, transcript, sharing } => {
+            spawn_local(serve(ticket, Work::Export(transcript, sharing)));
+        }
     }
 }
 
@@ -123,7 +125,7 @@ fn hear(data: &JsValue) {
 enum Work {
     Ask(Ask),
     Import(JsValue),
-    Export(Option<TranscriptId>),
+    Export(Option<TranscriptId>, Option<Sharing>),
 }
 
 async fn serve(ticket: Ticket, work: Work) {
@@ -143,10 +145,12 @@ async fn serve(ticket: Ticket, work: Work) {
         (Ok(engine), Work::Ask(Ask::Talk(asked))) => loaded(parts::talk(engine, *asked)).await,
         (Ok(engine), Work::Ask(ask)) => answer(&engine, ask).await.map_err(|error| error.reply()),
         (Ok(engine), Work::Import(list)) => loaded(parts::import(engine, ticket, list)).await,
-        (Ok(engine), Work::Export(transcript)) => loaded(parts::export(engine, transcript)).await.map(|blob| {
-            beside = Some(blob.into());
-            Reply::Done
-        }),
+        (Ok(engine), Work::Export(transcript, sharing)) => {
+            loaded(parts::export(engine, transcript, sharing)).await.map(|(blob, found)| {
+                beside = Some(blob.into());
+                Reply::Exported(found)
+            })
+        }
     };
     let answer = match result {
         Ok(reply) => FromWorker::Answer { ticket, reply },

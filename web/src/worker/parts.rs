@@ -11,7 +11,7 @@ use threadkeep::agent::Later;
 use threadkeep::compact::Cancel;
 use threadkeep::passages::not_loaded;
 use threadkeep::protocol::{ErrorReply, ImportProgress, ImportReport};
-use threadkeep::{KeepError, RankPassages, Ranking};
+use threadkeep::{KeepError, RankPassages, Ranking, Secret, Sharing};
 use threadkeep_core::TranscriptId;
 use threadkeep_parts::part;
 use wasm_bindgen::{JsCast, JsValue};
@@ -66,12 +66,13 @@ pub fn load_ranking() -> Later<'static, &'static dyn RankPassages> {
 }
 
 part! {
-    /// Writes an archive of one transcript, or of all.
+    /// Writes an archive of one transcript, or of all; for others, says what looks like a secret in it.
     manage: pub fn export(
         engine: Rc<Engine>,
-        transcript: Option<TranscriptId>
-    ) -> Pin<Box<dyn Future<Output = Result<Blob, ErrorReply>>>> {
-        Box::pin(async move { files::export(&engine, transcript).await })
+        transcript: Option<TranscriptId>,
+        sharing: Option<Sharing>
+    ) -> Pin<Box<dyn Future<Output = Result<(Blob, Vec<Secret>), ErrorReply>>>> {
+        Box::pin(async move { files::export(&engine, transcript, sharing).await })
     }
 }
 

@@ -178,8 +178,8 @@ async fn take_turn(engine: &Engine, agent: Agent<Place>, turn: Turn) -> Result<(
     }
     match turn {
         Turn::Say { .. } => Ok(()),
-        Turn::Again(node) => agent.again(&node, &hear).await.map(drop),
-        Turn::GoOn(node) => agent.go_on(&node, &hear).await.map(drop),
+        Turn::Again(node) => agent.again(&node, None, &hear).await.map(drop),
+        Turn::GoOn(node) => agent.go_on(&node, None, &hear).await.map(drop),
         Turn::Resume(node) => agent.resume(&node, &hear).await.map(drop),
     }
 }

@@ -159,7 +159,7 @@ pub fn exports() -> Vec<Sample> {
     }
     for (name, target) in [("openai.jsonl", Target::OpenAiMessages), ("sharegpt.json", Target::ShareGpt)] {
         let mut text = String::new();
-        block_on(keep.export_as(None, target, true, |piece| text.push_str(&piece))).expect("an export");
+        block_on(keep.export_as(None, target, true, None, |piece| text.push_str(&piece))).expect("an export");
         samples.push(Sample::new(name, text.into_bytes()));
     }
     let mut memory = Vec::new();

@@ -311,29 +311,30 @@ impl<S: Store> Agent<S> {
     }
 
     /// Answers once more what `node` answered, as a branch beside it: the same question to the same parent. Of a node without a question (a
-    /// single imported answer, say) the answer comes below its parent.
+    /// single imported answer, say) the answer comes below its parent. The head of `thread`, where one is named, moves to the new node in the
+    /// node's commit; other heads stay.
     ///
     /// # Errors
-    /// `missing-node`; `bad-request` for the beginning of a transcript without a question; the store's.
-    pub async fn again(&self, node: &MessageId, heard: Heard<'_>) -> Result<NodeInfo, KeepError> {
+    /// `missing-node`; `bad-request` for the beginning of a transcript without a question, or a thread's name that is none; the store's.
+    pub async fn again(&self, node: &MessageId, thread: Option<&str>, heard: Heard<'_>) -> Result<NodeInfo, KeepError> {
         let old = self.known(node).await?;
         let asked = old.messages.iter().take_while(|message| message.role == Role::User).cloned();
         let asked: Vec<Message> = asked.collect();
         match old.parent {
-            Some(parent) => self.begin(&parent, asked, old.origin, heard).await,
-            None if !asked.is_empty() => self.begin(&old.id, Vec::new(), Origin::default(), heard).await,
+            Some(parent) => self.begin(&parent, asked, old.origin, thread, heard).await,
+            None if !asked.is_empty() => self.begin(&old.id, Vec::new(), Origin::default(), thread, heard).await,
             None => Err(KeepError::BadRequest("there is no question above this message".to_owned())),
         }
     }
 
     /// Lets the model go on below `node`, without another question: after a failure, or where a turn was ended by a limit. A turn of
-    /// `node` that is under way is waited for.
+    /// `node` that is under way is waited for. The head of `thread` moves as with [`Agent::again`].
     ///
     /// # Errors
-    /// `missing-node`; the store's.
-    pub async fn go_on(&self, node: &MessageId, heard: Heard<'_>) -> Result<NodeInfo, KeepError> {
+    /// `missing-node`; `bad-request` for a thread's name that is none; the store's.
+    pub async fn go_on(&self, node: &MessageId, thread: Option<&str>, heard: Heard<'_>) -> Result<NodeInfo, KeepError> {
         let old = self.known(node).await?;
-        self.begin(&old.id, Vec::new(), old.origin, heard).await
+        self.begin(&old.id, Vec::new(), old.origin, thread, heard).await
     }
 
     /// Ends all turns that are under way: what was said stays, marked as cut off, and the transcripts are valid. The next message is
@@ -360,12 +361,13 @@ impl<S: Store> Agent<S> {
         parent: &MessageId,
         messages: Vec<Message>,
         origin: Origin,
+        thread: Option<&str>,
         heard: Heard<'_>,
     ) -> Result<NodeInfo, KeepError> {
         let above = self.known(parent).await?;
         let above = if above.sealed { None } else { Some(self.claims.hold(&above.id).await?) };
         let origin = Origin { agent: Some(self.options.name.clone()), ..origin };
-        let node = self.keep.branch_with(parent, messages, origin, &|id| self.opening(id)).await?;
+        let node = self.keep.branch_with(parent, messages, origin, thread, &|id| self.opening(id)).await?;
         drop(above);
         let _held = self.claims.hold(&node.id).await?;
         self.carry_out(&node, false, heard).await?;

@@ -12,7 +12,7 @@ use threadkeep_tokens::Bpe;
 use super::{read, text, wrong};
 use crate::KeepError;
 use crate::context::{Found, Past, PromptCache, prompt_in};
-use crate::journal::hex;
+use crate::journal::{VERSION, hex};
 use crate::json::to_json;
 use crate::log::Log;
 use crate::protocol::{CASE_VERSION, CaseDifference, CaseFile, CaseReplay, ContextOptions, Counting, context_params};
@@ -34,7 +34,7 @@ pub(super) struct Made {
 /// # Errors
 /// `bad-request` for a file that is no case, or of a newer version; `vocabulary-missing`; those of a chain.
 pub fn replay_case(file: &str, vocabularies: &[Rc<Bpe>]) -> Result<CaseReplay, KeepError> {
-    let case = read(file)?;
+    let mut case = read(file)?;
     if case.threadkeep_case != CASE_VERSION {
         let why = format!("is of version {}, and this release reads {CASE_VERSION}", case.threadkeep_case);
         return Err(wrong("threadkeepCase", why));
@@ -61,7 +61,13 @@ pub fn replay_case(file: &str, vocabularies: &[Rc<Bpe>]) -> Result<CaseReplay, K
             (now != case.hash).then_some(CaseDifference { path, recorded, rebuilt, ledger_line: None })
         }
     };
-    Ok(CaseReplay { equal: difference.is_none(), version: case.version, difference })
+    let version = case.version.clone();
+    let rebuilt = difference.is_some().then(|| {
+        (case.context, case.body, case.version) = (made.context, made.body, VERSION.to_owned());
+        case.hash = hash(&case)?;
+        Ok::<_, KeepError>(text(&to_json(&case)?))
+    });
+    Ok(CaseReplay { equal: difference.is_none(), version, difference, rebuilt: rebuilt.transpose()? })
 }
 
 /// The prompt of a case.

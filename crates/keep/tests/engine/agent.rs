@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use threadkeep::agent::{Agent, AgentEvent, AgentOptions, By, ToolAnswer, ToolUse, Tools, TurnLimits};
 use threadkeep::mailbox::Mail;
 use threadkeep::model::Model;
-use threadkeep::protocol::{ContextParams, NodeInfo};
+use threadkeep::protocol::{ContextParams, Event, NodeInfo};
 use threadkeep_context::{Budget, Preview};
 use threadkeep_core::Message;
 use threadkeep_core::message::Kind;
@@ -217,7 +217,7 @@ fn after_a_failure_the_model_can_go_on_without_another_question() {
     run(async {
         let mail = write(lal.keep(), "hi", None).await;
         lal.catch_up(&|_| {}).await.unwrap();
-        let node = lal.go_on(&mail.message_id, &|_| {}).await.unwrap();
+        let node = lal.go_on(&mail.message_id, None, &|_| {}).await.unwrap();
         assert_eq!(
             (node.parent.as_ref(), texts(&node.messages)),
             (Some(&mail.message_id), vec!["as I was saying".into()])
@@ -230,6 +230,41 @@ fn after_a_failure_the_model_can_go_on_without_another_question() {
 }
 
 #[test]
+fn a_thread_goes_on_from_another_answer_in_its_commit() {
+    let world = World::default();
+    let script = Script::of([says("another"), says("and more")]);
+    let lal = with_tools(&world, &script, &Rc::default());
+    run(async {
+        let keep = lal.keep();
+        let nodes = keep.append("chat", vec![Message::user("question"), Message::assistant("answer")]).await.unwrap();
+        let seen = Rc::new(RefCell::new(Vec::new()));
+        let into = Rc::clone(&seen);
+        keep.on_event(move |event| {
+            if let Event::Head { node: Some(node), .. } = event {
+                into.borrow_mut().push(("moved", node.clone()));
+            }
+        });
+        let hear = |event| {
+            if let AgentEvent::Began { node, .. } = event {
+                seen.borrow_mut().push(("began", node));
+            }
+        };
+        let again = lal.again(&nodes[1].id, Some("chat"), &hear).await.unwrap().id;
+        let further = lal.go_on(&again, Some("chat"), &hear).await.unwrap();
+        assert_eq!(further.parent.as_ref(), Some(&again));
+        let steps = [
+            ("moved", again.clone()),
+            ("began", again.clone()),
+            ("moved", further.id.clone()),
+            ("began", further.id.clone()),
+        ];
+        assert_eq!(*seen.borrow(), steps);
+        assert_eq!(keep.head("chat").await.unwrap().unwrap().id, further.id);
+        assert_eq!(code(lal.again(&again, Some(""), &|_| {}).await), "bad-request");
+    });
+}
+
+#[test]
 fn another_answer_is_a_branch_also_of_what_was_imported() {
     let world = World::default();
     let script = Script::of([says("another")]);
@@ -237,7 +272,7 @@ fn another_answer_is_a_branch_also_of_what_was_imported() {
     run(async {
         let old = vec![Message::user("old question"), Message::assistant("old answer")];
         let nodes = lal.keep().append("thread", old).await.unwrap();
-        let again = lal.again(&nodes[1].id, &|_| {}).await.unwrap();
+        let again = lal.again(&nodes[1].id, None, &|_| {}).await.unwrap();
         assert_eq!(again.parent.as_ref(), Some(&nodes[0].id));
         assert_eq!(script.prompt(0).last().unwrap(), "old question");
         assert_eq!(lal.keep().children(&nodes[0].id).await.unwrap().len(), 2);
@@ -589,7 +624,7 @@ fn an_answer_that_was_asked_for_again_is_carried_to_its_end_after_a_crash() {
         lal.catch_up(&|_| {}).await.unwrap();
         script.stalls.set(true);
         let twice = || script.asked() == 2;
-        assert!(until(lal.again(&mail.message_id, &|_| {}), twice).await.is_none());
+        assert!(until(lal.again(&mail.message_id, None, &|_| {}), twice).await.is_none());
         let later = resuming(&world, &Script::of([says("second")]), &Rc::default());
         assert_eq!(later.catch_up(&|_| {}).await.unwrap(), 1);
         let root = node_of(&later, &mail).await.parent.unwrap();
@@ -722,7 +757,7 @@ fn an_answer_that_says_nothing_is_a_failure_with_words() {
         let mail = write(lal.keep(), "hi", None).await;
         lal.catch_up(&|_| {}).await.unwrap();
         assert_eq!(error_of(&node_of(&lal, &mail).await.messages[1]), ("bad-answer", "the model said nothing"));
-        assert_eq!(code(lal.again(&crate::id("nowhere"), &|_| {}).await), "missing-node");
+        assert_eq!(code(lal.again(&crate::id("nowhere"), None, &|_| {}).await), "missing-node");
     });
 }
 

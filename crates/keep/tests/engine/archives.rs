@@ -144,7 +144,7 @@ fn export_in_formats_of_others() {
         keep.import(vec![("t.jsonl".to_owned(), file.to_vec())], None, |_| {}).await.unwrap();
         let id = threadkeep_core::MessageId::new("oasst/t").unwrap();
         let mut text = String::new();
-        keep.export_as(Some(&id), Target::OpenAiMessages, true, |piece| text.push_str(&piece)).await.unwrap();
+        keep.export_as(Some(&id), Target::OpenAiMessages, true, None, |piece| text.push_str(&piece)).await.unwrap();
         assert_eq!(text.lines().count(), 2);
         assert!(text.lines().next().unwrap().contains("Or so."), "the chosen branch comes last: {text}");
         // Read back, both branches are one thread, and its chosen branch is the one that was.
@@ -152,10 +152,10 @@ fn export_in_formats_of_others() {
         let report = other.import(vec![("t.jsonl".to_owned(), text.into_bytes())], None, |_| {}).await.unwrap();
         assert_eq!((report.added, report.updated, report.skipped_count), (1, 1, 0), "{report:?}");
         let mut text = String::new();
-        other.export_as(None, Target::ShareGpt, false, |piece| text.push_str(&piece)).await.unwrap();
+        other.export_as(None, Target::ShareGpt, false, None, |piece| text.push_str(&piece)).await.unwrap();
         assert!(text.contains(r#"{"from":"gpt","value":"So."}"#) && !text.contains("Or so."), "{text}");
         let none = threadkeep_core::MessageId::new("gone").unwrap();
-        let error = keep.export_as(Some(&none), Target::Markdown, false, |_| {}).await.unwrap_err();
+        let error = keep.export_as(Some(&none), Target::Markdown, false, None, |_| {}).await.unwrap_err();
         assert_eq!(error.code(), "missing-transcript");
     });
 }

@@ -109,11 +109,13 @@ fn a_request_of_a_long_thread_replays_equal_and_every_change_is_named() {
         let changed = [&file[..place], digit, &file[place + 1..]].concat();
         let difference = replay(&changed).difference.unwrap();
         assert_eq!((difference.path.as_str(), difference.ledger_line), ("context.ledger[0].tokensAfter", Some(0)));
+        assert_eq!(replay(&changed).rebuilt.unwrap(), file, "the file as its prompt is made now");
 
         let early = file.find("What of the boiler in house 9?").unwrap();
         let changed = [&file[..early], "whaT", &file[early + 4..]].concat();
         let difference = replay(&changed).difference.unwrap();
         // A summary stands for it: no prompt shows the change, but the file does.
+        assert_eq!(replay(&replay(&changed).rebuilt.unwrap()).difference, None);
         assert!(["hash", "context.ledger"].iter().any(|path| difference.path.starts_with(path)), "{difference:?}");
     });
 }

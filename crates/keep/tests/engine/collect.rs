@@ -69,7 +69,7 @@ fn several_dismissed_branches_of_one_thread_go_at_once_and_an_answer_given_again
     let keep = World::default().tab();
     run(async {
         let [_, answer, left, right] = two_branches(&keep).await;
-        let again = agent(&keep, &Script::of([says("")])).again(&left.message_id, &|_| {}).await.unwrap();
+        let again = agent(&keep, &Script::of([says("")])).again(&left.message_id, None, &|_| {}).await.unwrap();
         let (third, about_third) = exchange(&keep, "third", Some(&answer)).await;
         let failure = box_of(&keep, "lal").await.into_iter().find(|mail| mail.is_error).unwrap();
         dismiss(&keep, &[&third, &about_third, &failure]).await;

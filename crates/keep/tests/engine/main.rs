@@ -50,6 +50,7 @@ mod request_diff;
 mod scopes;
 mod search;
 mod settings;
+mod share;
 mod side_by_side;
 mod simulate;
 mod spending;

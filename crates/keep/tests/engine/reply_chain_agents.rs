@@ -414,7 +414,7 @@ fn another_answer_is_a_new_node_at_the_same_parent() {
         let script = Script::of([says("b"), says("other b")]);
         let lal = agent(&keep, &script);
         let (asked, _) = exchange(&keep, &lal, "a", None).await;
-        let again = lal.again(&asked.message_id, &|_| {}).await.unwrap();
+        let again = lal.again(&asked.message_id, None, &|_| {}).await.unwrap();
         assert_eq!(texts(&again.messages), ["a", "other b"]);
         let first = keep.node(&asked.message_id).await.unwrap().unwrap();
         assert_eq!((again.parent, texts(&first.messages)), (first.parent, vec!["a".into(), "b".into()]));

@@ -355,7 +355,7 @@ impl Working for JsAgent {
         })
     }
 
-    fn take_turn(&self, node: String, act: Act, hear: Function) -> Answer {
+    fn take_turn(&self, node: String, act: Act, thread: Option<String>, hear: Function) -> Answer {
         let (agent, host) = (Rc::clone(&self.agent), Rc::clone(&self.host));
         Box::pin(async move {
             let wrong = |error: threadkeep_core::IdError| {
@@ -370,8 +370,8 @@ impl Working for JsAgent {
                 let _ = hear.call1(&JsValue::UNDEFINED, &heard);
             };
             let done = match act {
-                Act::Again => agent.again(&node, &heard).await,
-                Act::GoOn => agent.go_on(&node, &heard).await,
+                Act::Again => agent.again(&node, thread.as_deref(), &heard).await,
+                Act::GoOn => agent.go_on(&node, thread.as_deref(), &heard).await,
                 Act::Resume => agent.resume(&node, &heard).await,
             };
             to_json(&done.map_err(|error| keep_error(&error))?)

@@ -7,7 +7,7 @@ use leptos::task::spawn_local;
 use threadkeep_core::MessageId;
 
 use super::scrub::{Scrub, Shown, View};
-use crate::page::{dom, inspector};
+use crate::page::{copied, inspector};
 use crate::wire::{Ask, Inspect, Question, Recall, Reply};
 use crate::words;
 
@@ -114,8 +114,7 @@ impl Scrub {
         let question = Question { leaf: step.leaf.clone(), ..self.payload_question(at, view) };
         spawn_local(async move {
             match self.payload(question).await {
-                Ok((text, _)) if dom::copy(&text).await => notices.say("Copied", "The prompt, as JSON."),
-                Ok(_) => notices.say("Nothing was copied", "The browser does not let this page use the clipboard."),
+                Ok((text, _)) => copied::copy(notices, "The prompt, as JSON.", text).await,
                 Err(failed) => notices.say("Nothing was copied", &failed),
             }
         });

@@ -10,9 +10,11 @@ use web_sys::Event;
 use super::Inspector;
 use super::controls::{Controls, InstructionFields};
 use super::gauge::{Gauge, Kinds, Legend, Policies};
+use super::show::NOTHING_TO_SEND;
 use crate::format::plural;
 use crate::page::basics::Sign;
 use crate::page::composer;
+use crate::page::copied;
 use crate::page::dom;
 use crate::page::effects::{follow, soon};
 use crate::page::engine::State;
@@ -161,12 +163,8 @@ fn PayloadSection(page: Page) -> impl IntoView {
     let copy = move |_| {
         spawn_local(async move {
             match inspector.payload().await {
-                Ok((payload, _)) if dom::copy(&payload.text).await => {
-                    page.notices.say("Copied", "The payload, as JSON.")
-                }
-                Ok(_) => {
-                    page.notices.say("Nothing was copied", "The browser does not let this page use the clipboard.")
-                }
+                Ok(None) => page.notices.say("Nothing was copied", NOTHING_TO_SEND),
+                Ok(Some((payload, _))) => copied::copy(page.notices, "The payload, as JSON.", payload.text).await,
                 Err(error) => page.notices.fail(&error),
             }
         });

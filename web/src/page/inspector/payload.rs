@@ -11,8 +11,9 @@ use crate::page::dom;
 use crate::wire::{Ask, Inspect, Payload, Reply};
 
 impl Inspector {
-    /// The request that Send would send; where there is none, the branch as it stands, for what is set now. The second says which it is.
-    pub(super) async fn payload(self) -> Result<(Payload, bool), ErrorReply> {
+    /// The request that Send would send; where there is none, the branch as it stands, for what is set now. The second says which it is. `None`: no
+    /// branch is open, and nothing is typed.
+    pub(super) async fn payload(self) -> Result<Option<(Payload, bool)>, ErrorReply> {
         let next = self.with(|inner| inner.next.clone()).and_then(|next| next());
         let is_next = next.is_some();
         let ask = match (next, self.question()) {
@@ -21,11 +22,11 @@ impl Inspector {
                 Ask::Talk(Box::new(talk))
             }
             (None, Some(question)) => Ask::Inspect(Inspect::Payload(Box::new(question))),
-            (None, None) => return Ok((Payload::default(), false)),
+            (None, None) => return Ok(None),
         };
         match self.engine.ask(ask).await? {
-            Reply::Payload(payload) => Ok((payload, is_next)),
-            _ => Ok((Payload::default(), is_next)),
+            Reply::Payload(payload) => Ok(Some((payload, is_next))),
+            _ => Ok(None),
         }
     }
 

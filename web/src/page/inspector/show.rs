@@ -14,6 +14,9 @@ use crate::wire::{Fitted, Payload, Side};
 /// How many characters of a payload are shown; copying takes all.
 const SHOWN: usize = 20_000;
 
+/// Said where no branch is open yet, and nothing is typed.
+pub(super) const NOTHING_TO_SEND: &str = "There is no request yet: the conversation is still being read.";
+
 /// The pane.
 struct Face(Element);
 
@@ -190,10 +193,11 @@ impl Inspector {
     }
 
     /// Shows a payload.
-    pub(super) fn draw_payload(self, payload: Result<(Payload, bool), ErrorReply>) {
+    pub(super) fn draw_payload(self, payload: Result<Option<(Payload, bool)>, ErrorReply>) {
         let Some(face) = Face::find() else { return };
         let (payload, is_next) = match payload {
-            Ok(payload) => payload,
+            Ok(Some(payload)) => payload,
+            Ok(None) => return face.text("payload-text", NOTHING_TO_SEND),
             Err(error) => return face.text("payload-text", &crate::words::words(&error).title),
         };
         let what = if is_next {

@@ -97,8 +97,8 @@ impl Page {
             Some(info) => format!("{}.threadkeep.jsonl", crate::format::file_name(crate::list::title(info))),
             None => "threads.threadkeep.jsonl".to_owned(),
         };
-        match self.engine.export(transcript.map(|info| info.id)).await {
-            Ok(blob) => {
+        match self.engine.export(transcript.map(|info| info.id), None).await {
+            Ok((blob, _)) => {
                 dom::save(&blob, &name);
                 let size = crate::format::bytes(blob.size() as u64);
                 self.notices.say("Exported", &format!("{name}, {size}. Drop it onto this page to restore it."));

@@ -146,6 +146,7 @@ fn Acts(thread: Thread) -> impl IntoView {
         }
     };
     let export = move || page.export_soon(untrack(|| info(thread)));
+    let share = move || page.dialog.set(untrack(|| info(thread)).map(|info| Dialog::Share(Box::new(info))));
     view! {
         <div class="thread-acts">
             <Show when=move || page.sides.shown().is_empty()>
@@ -164,9 +165,10 @@ fn Acts(thread: Thread) -> impl IntoView {
                 <Sign name="more"/>
             </button>
             <div class="more-acts" id="thread-more" popover>
-                <Depths page/>
+                <Details page/>
                 <Act id="compact" sign="fold" words="Compact this branch…" press=Callback::new(move |()| compact())/>
                 <Act id="check-branch" sign="check" words="Check this branch…" press=Callback::new(move |()| check())/>
+                <Act id="share-thread" sign="share" words="Share this thread…" press=Callback::new(move |()| share())/>
                 <Act id="export-thread" sign="export" words="Export this thread" press=Callback::new(move |()| export())/>
                 <Act id="delete-thread" sign="trash" words="Delete this thread" press=Callback::new(move |()| delete())/>
             </div>
@@ -192,19 +194,19 @@ fn Opener(page: Page, side: Side, sign: &'static str, about: &'static str) -> im
     }
 }
 
-/// The switch for the depth of each message in its reply chain.
+/// The switch for the details of each message: its depth in its reply chain, its turn, its id.
 #[component]
-fn Depths(page: Page) -> impl IntoView {
-    let words = "Show reply depths";
+fn Details(page: Page) -> impl IntoView {
+    let words = "Show depth, turn and id of messages";
     view! {
         <button
             type="button"
             class="icon"
             title=words
             aria-label=words
-            aria-pressed=move || page.depths.get().to_string()
-            data-testid="depths"
-            on:click=move |_| page.turn_depths()
+            aria-pressed=move || page.details.get().to_string()
+            data-testid="details"
+            on:click=move |_| page.turn_details()
         >
             <Sign name="depth"/>
             <span class="menu-only">{words}</span>

@@ -1,0 +1,2 @@
+/** The page of a shared thread, with `THREADS` where its lines go. `npm/viewer/build.mjs` makes it. */
+export declare const TEMPLATE: string;
