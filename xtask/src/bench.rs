@@ -9,7 +9,7 @@ use std::process::Command;
 use anyhow::{Context as _, Result, bail};
 
 use crate::paths::Paths;
-use crate::run::{cargo, listen};
+use crate::run::listen;
 use crate::test::{Part, Tally};
 use crate::wasm::{self, Module, Tools};
 use crate::{pack, page, serve, setup, table};
@@ -282,16 +282,7 @@ fn command(paths: &Paths, bench: &Bench, size: Size) -> Command {
             }
             node
         }
-        Program::Cargo { package, example } => {
-            let mut cargo = cargo();
-            cargo.arg("run");
-            // The tests have built the example as it is for development.
-            if !small {
-                cargo.arg("--release");
-            }
-            cargo.args(["-p", package, "--example", example]);
-            cargo
-        }
+        Program::Cargo { package, example } => paths.example(package, example, small),
     };
     command.current_dir(&paths.root).env_remove(SMALL);
     if small {

@@ -1,6 +1,6 @@
-//! `cargo xtask fuzz`: runs fuzz targets. A target is an example program of a crate, run natively in release, or a script
-//! under Node against the packed npm package. Each takes `--steps`, `--seed` and `--first`, prints its findings with their
-//! seed and step, and fails if there are any. What is tried, and what must hold, is in the program.
+//! `cargo xtask fuzz`: runs fuzz targets. A target is an example program of a crate, or a script under Node against the packed npm package.
+//! Each takes `--steps`, `--seed` and `--first`, prints its findings with their seed and step, and fails if there are any. What is tried, and
+//! what must hold, is in the program. Examples are built in release; the short runs of the tests take those that the tests have built.
 
 use std::path::Path;
 use std::process::Command;
@@ -9,7 +9,7 @@ use anyhow::{Context as _, Result, bail};
 
 use crate::pack;
 use crate::paths::Paths;
-use crate::run::{cargo, listen};
+use crate::run::listen;
 
 /// Something that can be fuzzed.
 #[derive(Debug, PartialEq, Eq)]
@@ -72,22 +72,21 @@ impl Target {
     /// # Errors
     /// It needs the packed package, and there is none.
     pub(crate) fn short_run(&self, paths: &Paths, tarball: Option<&Path>) -> Result<Command> {
-        self.command(paths, Run { steps: Some(self.short), ..Run::default() }, tarball)
+        self.command(paths, Run { steps: Some(self.short), ..Run::default() }, tarball, true)
     }
 
-    fn command(&self, paths: &Paths, run: Run, tarball: Option<&Path>) -> Result<Command> {
+    /// The command of a run; `built` as [`Paths::example`] takes it.
+    fn command(&self, paths: &Paths, run: Run, tarball: Option<&Path>, built: bool) -> Result<Command> {
         let mut command = match (&self.program, tarball) {
             (Program::Example { package, example, arguments }, _) => {
-                let mut command = cargo();
-                command.current_dir(&paths.root);
-                command.args(["run", "--quiet", "--release", "-p", package, "--example", example, "--"]);
-                command.args(*arguments);
+                let mut command = paths.example(package, example, built);
+                command.current_dir(&paths.root).args(*arguments);
                 command
             }
             (Program::Script(script), Some(tarball)) => {
-                let mut command = Command::new("node");
-                command.current_dir(paths.npm()).arg(script).env("THREADKEEP_TARBALL", tarball);
-                command
+                let mut node = Command::new("node");
+                node.current_dir(paths.npm()).arg(script).env("THREADKEEP_TARBALL", tarball);
+                node
             }
             (Program::Script(_), None) => bail!("fuzzing {} needs the packed npm package", self.name),
         };
@@ -131,7 +130,7 @@ pub(crate) fn run(paths: &Paths, targets: &[&'static Target], run: Run) -> Resul
     let tarball = if needed { Some(pack::build(paths)?.tarball) } else { None };
     let mut clean = true;
     for target in targets {
-        clean &= listen(&mut target.command(paths, run, tarball.as_deref())?)?.success;
+        clean &= listen(&mut target.command(paths, run, tarball.as_deref(), false)?)?.success;
     }
     Ok(clean)
 }

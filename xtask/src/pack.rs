@@ -10,7 +10,7 @@ use crate::folder::{Scratch, copy_all, walk};
 use crate::notices;
 use crate::page;
 use crate::paths::Paths;
-use crate::run::{npm, quiet, show};
+use crate::run::{both, npm, quiet, show};
 use crate::serve::HEADERS;
 use crate::setup;
 use crate::size::{NPM, NPM_PARTS, Sizes};
@@ -37,7 +37,15 @@ pub(crate) fn build(paths: &Paths) -> Result<Packed> {
     }
     let tools = Tools::set_up(paths)?;
     // `threadkeep serve` brings the page. The package has the vocabularies once, for both.
-    page::build(paths)?;
+    page::compile(paths, &tools)?;
+    // Either keeps one processor busy.
+    both(
+        || page::finish(paths, &tools),
+        || {
+            setup::packages(paths, &package)?;
+            wasm::compile(paths, &tools, "threadkeep-wasm", "--lib")
+        },
+    )?;
     let site = package.join("site");
     let scratch = Scratch::for_place(&site)?;
     copy_all(&paths.site(), scratch.path())?;
@@ -54,8 +62,6 @@ pub(crate) fn build(paths: &Paths) -> Result<Packed> {
     fs::write(scratch.path().join("headers.json"), serde_json::to_string(&headers)?)?;
     scratch.put()?;
 
-    setup::packages(paths, &package)?;
-    wasm::compile(paths, &tools, "threadkeep-wasm", "--lib")?;
     let out = wasm::finish(paths, &tools, &MODULE)?;
 
     let vocabulary = package.join("vocabulary");

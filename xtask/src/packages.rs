@@ -1,7 +1,7 @@
 //! The workspace's packages, and where each is checked. A new package is one line here.
 
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use anyhow::Result;
 
@@ -51,24 +51,51 @@ pub(crate) const PACKAGES: &[Package] = &[
 /// How a test for the browser begins.
 const BROWSER_TEST: &str = "#[wasm_bindgen_test";
 
+/// The tests of a package that only a browser can run.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(crate) struct BrowserTests {
+    /// Whether some are within its source.
+    pub(crate) in_source: bool,
+    /// Cargo's names of those in its folder `tests`.
+    pub(crate) names: Vec<String>,
+}
+
+impl BrowserTests {
+    /// Whether there are none.
+    pub(crate) fn is_empty(&self) -> bool {
+        !self.in_source && self.names.is_empty()
+    }
+}
+
 impl Package {
-    /// Whether the package has tests that only a browser can run.
+    /// The package's tests for the browser.
     ///
     /// # Errors
     /// Its sources cannot be read.
-    pub(crate) fn has_browser_tests(&self, root: &Path) -> Result<bool> {
-        for folder in ["src", "tests"].map(|name| root.join(self.folder).join(name)) {
-            if !folder.is_dir() {
-                continue;
-            }
-            for file in walk(&folder)?.iter().filter(|file| file.extension().is_some_and(|ending| ending == "rs")) {
-                if fs::read_to_string(file)?.lines().any(|line| line.trim_start().starts_with(BROWSER_TEST)) {
-                    return Ok(true);
-                }
+    pub(crate) fn browser_tests(&self, root: &Path) -> Result<BrowserTests> {
+        let folder = root.join(self.folder);
+        let mut found = BrowserTests::default();
+        for file in sources(&folder.join("src"))? {
+            found.in_source |= has_browser_test(&file)?;
+        }
+        for file in sources(&folder.join("tests"))? {
+            if has_browser_test(&file)? {
+                found.names.extend(file.file_stem().map(|name| name.to_string_lossy().into_owned()));
             }
         }
-        Ok(false)
+        Ok(found)
     }
+}
+
+/// The Rust sources below a folder, if it is there.
+fn sources(folder: &Path) -> Result<Vec<PathBuf>> {
+    let mut files = if folder.is_dir() { walk(folder)? } else { Vec::new() };
+    files.retain(|file| file.extension().is_some_and(|ending| ending == "rs"));
+    Ok(files)
+}
+
+fn has_browser_test(file: &Path) -> Result<bool> {
+    Ok(fs::read_to_string(file)?.lines().any(|line| line.trim_start().starts_with(BROWSER_TEST)))
 }
 
 /// `-p name` for each package that `chosen` accepts.
@@ -115,9 +142,10 @@ mod tests {
     #[test]
     fn browser_tests_are_seen() {
         let root = Paths::find().unwrap().root;
-        let seen = |name| PACKAGES.iter().find(|it| it.name == name).unwrap().has_browser_tests(&root).unwrap();
-        assert!(seen("threadkeep-store"));
-        assert!(!seen("xtask"));
+        let seen = |name| PACKAGES.iter().find(|it| it.name == name).unwrap().browser_tests(&root).unwrap();
+        let store = seen("threadkeep-store");
+        assert!(store.in_source && store.names.contains(&"contract_idb".to_owned()), "{store:?}");
+        assert!(seen("xtask").is_empty());
     }
 
     #[test]

@@ -6,6 +6,7 @@
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::process::Command;
 
 use anyhow::{Result, bail};
 use base64::Engine as _;
@@ -16,6 +17,8 @@ use crate::folder::{Scratch, copy_all, walk};
 use crate::html::without_trunk_links;
 use crate::notices;
 use crate::paths::Paths;
+use crate::run::quiet;
+use crate::setup;
 use crate::size::{PAGE, Sizes, gzip};
 use crate::wasm::{self, Module, Tools};
 
@@ -24,11 +27,12 @@ pub(crate) const VOCABULARY: &str = "vocabulary";
 
 /// Files that no first load waits for: the sample, which a press asks for, scripts that `app-loader.js` imports when they are needed or
 /// once the page is there, and the licences of others.
-const LATER: [&str; 8] = [
+const LATER: [&str; 9] = [
     "sample.json",
     "summarizer.js",
     "language-model.js",
     "vault.js",
+    "share.js",
     "installed.js",
     "service-worker.js",
     FILES,
@@ -51,12 +55,22 @@ const MODULE: Module<'static> = Module { artefact: "app", out_name: "app", level
 /// # Errors
 /// There is no page, a tool is missing, or a step fails.
 pub(crate) fn build(paths: &Paths) -> Result<Sizes> {
+    let tools = Tools::set_up(paths)?;
+    compile(paths, &tools)?;
+    finish(paths, &tools)
+}
+
+/// The first step of [`build`], which needs Cargo's lock: nothing else is compiled meanwhile.
+pub(crate) fn compile(paths: &Paths, tools: &Tools) -> Result<()> {
     if !paths.root.join("index.html").is_file() {
         bail!("there is no index.html to build a page from");
     }
-    let tools = Tools::set_up(paths)?;
-    wasm::compile(paths, &tools, "threadkeep-web", "--bins")?;
-    let app = wasm::finish(paths, &tools, &MODULE)?;
+    wasm::compile(paths, tools, "threadkeep-web", "--bins")
+}
+
+/// The other steps of [`build`].
+pub(crate) fn finish(paths: &Paths, tools: &Tools) -> Result<Sizes> {
+    let app = wasm::finish(paths, tools, &MODULE)?;
 
     let scratch = Scratch::for_place(&paths.site())?;
     let site = scratch.path();
@@ -67,6 +81,9 @@ pub(crate) fn build(paths: &Paths) -> Result<Sizes> {
     // One file for the page and the npm package.
     fs::copy(paths.npm().join("src/summarizer.js"), site.join("summarizer.js"))?;
     tools.minify(site)?;
+    // It is minified already, and adds its notices.
+    setup::packages(paths, &paths.viewer())?;
+    quiet(Command::new("node").arg(paths.viewer().join("build.mjs")).arg(site))?;
     tools.bundle_styles(&site.join("style.css"))?;
     fs::remove_dir_all(site.join(SHEETS))?;
     let page = fs::read_to_string(paths.root.join("index.html"))?;

@@ -2,8 +2,11 @@
 
 use std::env;
 use std::path::{Path, PathBuf};
+use std::process::Command;
 
 use anyhow::{Context as _, Result};
+
+use crate::run::cargo;
 
 /// The folders that every command works in.
 #[derive(Debug, Clone)]
@@ -33,6 +36,17 @@ impl Paths {
         let cache = cache_folder(|name| env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from))
             .context("no place for the tools: set THREADKEEP_CACHE or HOME")?;
         Ok(Self { root, target, cache })
+    }
+
+    /// The command that runs an example of a package: as the native tests have `built` it, for development, or else built in release. For
+    /// the tests `cargo run` would build it once more, and much of what it needs, for the features of its package alone.
+    pub(crate) fn example(&self, package: &str, name: &str, built: bool) -> Command {
+        if built {
+            return Command::new(self.target.join("debug/examples").join(format!("{name}{}", env::consts::EXE_SUFFIX)));
+        }
+        let mut cargo = cargo();
+        cargo.args(["run", "--release", "-p", package, "--example", name, "--"]);
+        cargo
     }
 
     /// The finished page.
@@ -70,6 +84,11 @@ impl Paths {
         self.root.join("tests").join("bundlers")
     }
 
+    /// The page of a shared thread.
+    pub(crate) fn viewer(&self) -> PathBuf {
+        self.npm().join("viewer")
+    }
+
     /// What makes the API reference and reads the public types.
     pub(crate) fn api_tools(&self) -> PathBuf {
         self.root.join("docs").join("api-tools")
@@ -86,8 +105,17 @@ impl Paths {
     }
 
     /// All folders that npm packages are installed in.
-    pub(crate) fn npm_folders(&self) -> [PathBuf; 7] {
-        [self.npm(), self.e2e(), self.bench(), self.bundlers(), self.api_tools(), self.documentation(), self.runtimes()]
+    pub(crate) fn npm_folders(&self) -> [PathBuf; 8] {
+        [
+            self.npm(),
+            self.viewer(),
+            self.e2e(),
+            self.bench(),
+            self.bundlers(),
+            self.api_tools(),
+            self.documentation(),
+            self.runtimes(),
+        ]
     }
 
     /// `path` as seen from the checkout, for messages.

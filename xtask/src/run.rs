@@ -2,8 +2,11 @@
 
 use std::env;
 use std::io::{BufRead as _, BufReader, Write as _};
+use std::num::NonZero;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::thread;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, Result, bail};
@@ -55,6 +58,46 @@ pub(crate) fn quiet(command: &mut Command) -> Result<String> {
         bail!("`{}` failed ({})\n{}", text(command), output.status, last_lines(said.join("\n").trim(), 60));
     }
     Ok(String::from_utf8_lossy(&output.stdout).into_owned())
+}
+
+/// Works on each item, on as many at a time as there are processors.
+///
+/// # Errors
+/// One of those that the work gives. What had begun by then is done, the rest is not.
+pub(crate) fn side_by_side<T: Sync>(items: &[T], work: impl Fn(&T) -> Result<()> + Sync) -> Result<()> {
+    let (next, failed) = (AtomicUsize::new(0), AtomicBool::new(false));
+    let worker = || {
+        while let Some(item) = items.get(next.fetch_add(1, Ordering::Relaxed))
+            && !failed.load(Ordering::Relaxed)
+        {
+            work(item).inspect_err(|_| failed.store(true, Ordering::Relaxed))?;
+        }
+        Ok(())
+    };
+    let processors = thread::available_parallelism().map_or(1, NonZero::get);
+    thread::scope(|scope| {
+        let workers: Vec<_> = (0..processors).map(|_| scope.spawn(worker)).collect();
+        let join =
+            |worker: thread::ScopedJoinHandle<'_, _>| worker.join().unwrap_or_else(|_| bail!("a thread panicked"));
+        // All are waited for, whatever the first says.
+        let results: Vec<Result<()>> = workers.into_iter().map(join).collect();
+        results.into_iter().collect()
+    })
+}
+
+/// Works on two things at the same time.
+///
+/// # Errors
+/// That of one of them; the other is waited for.
+pub(crate) fn both<A: Send, B>(
+    one: impl FnOnce() -> Result<A> + Send,
+    other: impl FnOnce() -> Result<B>,
+) -> Result<(A, B)> {
+    thread::scope(|scope| {
+        let one = scope.spawn(one);
+        let other = other();
+        Ok((one.join().unwrap_or_else(|_| bail!("a thread panicked"))?, other?))
+    })
 }
 
 /// What a program that ran to its end said, and whether it was content.
@@ -141,6 +184,27 @@ mod tests {
         assert_eq!(last_lines("a\nb\nc", 2), "b\nc");
         assert_eq!(last_lines("a\nb\nc", 9), "a\nb\nc");
         assert_eq!(last_lines("", 3), "");
+    }
+
+    #[test]
+    fn both_are_done_and_a_failure_of_either_is_told() {
+        assert_eq!(both(|| Ok(1), || Ok("two")).unwrap(), (1, "two"));
+        assert_eq!(both(|| -> Result<()> { bail!("one") }, || Ok(())).unwrap_err().to_string(), "one");
+        assert_eq!(both(|| Ok(()), || -> Result<()> { bail!("other") }).unwrap_err().to_string(), "other");
+    }
+
+    #[test]
+    fn each_item_is_worked_on_once_and_a_failure_is_told() {
+        let items: Vec<usize> = (0..100).collect();
+        let sum = AtomicUsize::new(0);
+        let add = |item: &usize| {
+            sum.fetch_add(*item, Ordering::Relaxed);
+            Ok(())
+        };
+        side_by_side(&items, add).unwrap();
+        assert_eq!(sum.into_inner(), 4950);
+        let fails = |item: &usize| if *item == 7 { bail!("seven") } else { Ok(()) };
+        assert_eq!(side_by_side(&items, fails).unwrap_err().to_string(), "seven");
     }
 
     #[test]

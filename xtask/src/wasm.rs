@@ -10,7 +10,7 @@ use anyhow::{Context as _, Result};
 
 use crate::folder::Scratch;
 use crate::paths::Paths;
-use crate::run::{cargo, human, quiet, show};
+use crate::run::{cargo, human, quiet, show, side_by_side};
 use crate::setup::{self, Bindgen, NodeTools, WASM};
 use crate::size::Budget;
 use crate::split;
@@ -191,17 +191,16 @@ pub(crate) fn finish(paths: &Paths, tools: &Tools, module: &Module) -> Result<Pa
     }
     quiet(bind.arg(cut.join(split::MAIN)))?;
 
-    let wasm = bound.join(format!("{}_bg.wasm", module.out_name));
-    optimise(tools, module.level, &wasm, &wasm)?;
-    for part in &parts.own {
-        let file = format!("{part}.wasm");
-        optimise(tools, module.level, &cut.join(&file), &bound.join(&file))?;
-        parts.stamp(&bound.join(&file))?;
-    }
     let shared = bound.join(split::SHARED);
     parts.join(Command::new(&tools.node.wasm_merge).args(FEATURES), &cut, &shared)?;
-    optimise(tools, module.level, &shared, &shared)?;
-    parts.stamp(&shared)?;
+    let wasm = bound.join(format!("{}_bg.wasm", module.out_name));
+    let mut files = vec![(wasm.clone(), wasm), (shared.clone(), shared)];
+    files.extend(parts.own.iter().map(|part| format!("{part}.wasm")).map(|file| (cut.join(&file), bound.join(&file))));
+    // wasm-opt keeps one processor busy.
+    side_by_side(&files, |(from, to)| optimise(tools, module.level, from, to))?;
+    for (_, part) in &files[1..] {
+        parts.stamp(part)?;
+    }
     fs::copy(cut.join(split::SCRIPT), bound.join(split::SCRIPT))?;
     if module.typescript {
         fs::copy(cut.join(split::TYPES), bound.join(split::TYPES))?;

@@ -47,7 +47,9 @@ pub(crate) fn run(paths: &Paths, shared: &mut Shared) -> Tally {
         Ok(())
     });
     if served {
-        tally.tests("tests", || listen(npm(&tests).args(["test", "--silent"]).envs(made.iter().cloned())));
+        for script in ["test", "test:alone"] {
+            tally.tests(script, || listen(npm(&tests).args(["run", script, "--silent"]).envs(made.iter().cloned())));
+        }
         bench::check(paths, Part::E2e, &mut tally, made);
     }
     tally

@@ -3,7 +3,7 @@
 
 use crate::fuzz::TARGETS;
 use crate::paths::Paths;
-use crate::run::{listen, npm, show};
+use crate::run::{listen, npm, show, side_by_side};
 use crate::test::{Part, Shared, Tally};
 use crate::{bench, scripts, setup};
 
@@ -13,10 +13,8 @@ pub(crate) fn run(paths: &Paths, shared: &mut Shared) -> Tally {
     let (mut servers, mut browser) = (None, None);
     let ready = tally.check("set-up", || {
         setup::node()?;
-        setup::packages(paths, &paths.npm())?;
-        for folder in [paths.bundlers(), paths.runtimes(), paths.api_tools()] {
-            setup::packages(paths, &folder)?;
-        }
+        let folders = [paths.npm(), paths.bundlers(), paths.runtimes(), paths.api_tools()];
+        side_by_side(&folders, |folder| setup::packages(paths, folder))?;
         browser = Some(setup::browser()?);
         servers = Some(setup::servers()?);
         Ok(())

@@ -3,10 +3,11 @@
 use std::ffi::OsString;
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::process::Command;
 
 use anyhow::{Context as _, Result};
 
-use crate::packages::{PACKAGES, Package, selected, wasm_features};
+use crate::packages::{PACKAGES, selected, wasm_features};
 use crate::paths::Paths;
 use crate::run::{cargo, listen, show};
 use crate::setup::{self, Bindgen, Browser};
@@ -48,29 +49,34 @@ pub(crate) fn run(paths: &Paths) -> Tally {
         command.current_dir(&paths.root).args(arguments).args(["--target", TARGET]);
         command
     };
-    // Packages that are tested natively have their tests linted there: what those tests use need not exist for wasm.
     let mut headless = Vec::new();
     tally.check("search for tests", || {
         for package in PACKAGES.iter().filter(|package| package.wasm) {
-            if package.has_browser_tests(&paths.root)? {
-                headless.push(package.name);
+            let tests = package.browser_tests(&paths.root)?;
+            if !tests.is_empty() {
+                headless.push((package.name, tests));
             }
         }
         Ok(())
     });
-    let with_tests = |package: &Package| package.wasm && (headless.contains(&package.name) || !package.native);
-    let without = |package: &Package| package.wasm && !with_tests(package);
-    let lint = |targets: &'static [&'static str], chosen: &dyn Fn(&Package) -> bool| {
-        let mut clippy = command(&["clippy"]);
-        clippy.args(targets).args(selected(chosen)).args(wasm_features(chosen)).args(["--", "-D", "warnings"]);
-        show(&mut clippy)
-    };
-    tally.check("clippy", || lint(&["--all-targets"], &with_tests));
-    tally.check("clippy", || lint(&["--lib"], &without));
+    // Other tests are linted natively: what they use need not exist for wasm. All in one go, since each choice of packages is another choice
+    // of features, for which everything is checked once more.
+    let lint = |clippy: &mut Command| show(clippy.args(["--", "-D", "warnings"]));
+    tally.check("clippy", || {
+        let mut clippy = command(&["clippy", "--lib", "--bins"]);
+        let names = headless.iter().flat_map(|(_, tests)| &tests.names);
+        lint(clippy.args(names.flat_map(|name| ["--test", name])).args(&packages).args(&features))
+    });
+    for (name, _) in headless.iter().filter(|(_, tests)| tests.in_source) {
+        tally.check("clippy", || {
+            let mut clippy = command(&["clippy", "--lib", "--profile", "test", "-p", name]);
+            lint(clippy.args(wasm_features(|package| package.name == *name)))
+        });
+    }
     tally.check("documentation", || {
         show(command(&["doc", "--no-deps"]).args(&packages).args(&features).env("RUSTDOCFLAGS", DOCUMENTATION))
     });
-    for &name in &headless {
+    for &(name, _) in &headless {
         tally.tests(name, || {
             let mut test = command(&["test", "--tests", "--no-fail-fast", "-p", name]);
             test.args(wasm_features(|package| package.name == name));
