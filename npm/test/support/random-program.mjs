@@ -531,7 +531,7 @@ export async function program({ package: { createAgent, mailText }, open, fresh,
         const found = /word\w+/.exec(typeof content === "string" ? content : JSON.stringify(content))?.[0];
         if (found === undefined) return;
         const hits = (await keep().search(found, { limit: 50 })).filter(({ node }) => node !== undefined && node !== null);
-        const has = (message) => new RegExp(`\\b${found}\\b`).test(JSON.stringify([message.content, message.reasoning ?? ""]));
+        const has = (message) => new RegExp(`\\b${found}\\b`).test(JSON.stringify([message.content, message.reasoning ?? "", message.tool_calls ?? []]));
         const wanted = spoken.flatMap(({ id, messages }) => messages.flatMap((one, at) => (has(one) ? [`${id} ${at}`] : []))).sort();
         // An episode that has the word is found as well, and names a message that it was made of.
         const places = hits.filter(({ kind }) => kind === "message").map(({ node, index }) => `${node} ${index}`);
