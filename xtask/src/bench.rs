@@ -165,7 +165,7 @@ pub(crate) fn run(paths: &Paths, names: &[String], chats: Option<&OsStr>, size: 
         let path = std::fs::canonicalize(chats).with_context(|| format!("{} is not there", chats.display()))?;
         variables.push(("THREADKEEP_CHATS", path.into_os_string()));
     }
-    prepare(paths, &chosen, &mut variables)?;
+    prepare(paths, &chosen, Size::Full, &mut variables)?;
     let mut rows = vec![["bench", "measure", "value", "target", ""].map(str::to_owned).to_vec()];
     let mut well = true;
     for bench in chosen {
@@ -194,7 +194,7 @@ pub(crate) fn run(paths: &Paths, names: &[String], chats: Option<&OsStr>, size: 
 /// nothing, never by its figures. `variables` tell of what the part has made already.
 pub(crate) fn check(paths: &Paths, part: Part, tally: &mut Tally, mut variables: Variables) {
     let chosen: Vec<&Bench> = BENCHES.iter().filter(|bench| bench.part() == part).collect();
-    if tally.check("set-up of the measurements", || prepare(paths, &chosen, &mut variables)) {
+    if tally.check("set-up of the measurements", || prepare(paths, &chosen, Size::Small, &mut variables)) {
         for bench in chosen {
             let name = format!("bench {}", bench.name);
             tally.check(&name, || measure(paths, bench, &variables, Size::Small).map(drop));
@@ -203,11 +203,11 @@ pub(crate) fn check(paths: &Paths, part: Part, tally: &mut Tally, mut variables:
 }
 
 /// Makes what `chosen` need and `variables` do not name yet.
-fn prepare(paths: &Paths, chosen: &[&Bench], variables: &mut Variables) -> Result<()> {
+fn prepare(paths: &Paths, chosen: &[&Bench], size: Size, variables: &mut Variables) -> Result<()> {
     for need in [Page, Npm, Wasm, Browser, Servers] {
         let there = variables.iter().any(|(name, _)| *name == need.variable());
         if !there && chosen.iter().any(|bench| bench.needs.contains(&need)) {
-            variables.extend(provide(paths, need)?);
+            variables.extend(provide(paths, need, size)?);
         }
     }
     if chosen.iter().any(|bench| matches!(bench.program, Program::Node(..))) {
@@ -248,7 +248,7 @@ impl Need {
 }
 
 /// Makes what is needed; returns the variables that tell of it.
-fn provide(paths: &Paths, need: Need) -> Result<Variables> {
+fn provide(paths: &Paths, need: Need, size: Size) -> Result<Variables> {
     Ok(match need {
         Page => {
             page::build(paths)?;
@@ -260,7 +260,8 @@ fn provide(paths: &Paths, need: Need) -> Result<Variables> {
         }
         Wasm => {
             let tools = Tools::set_up(paths)?;
-            wasm::compile(paths, &tools, "threadkeep-tests", "--lib")?;
+            let tools = if size == Size::Small { tools.quick() } else { tools };
+            wasm::compile(paths, &tools, &["threadkeep-tests"])?;
             vec![("THREADKEEP_BENCH_WASM", wasm::finish(paths, &tools, &MODULE)?.into())]
         }
         Browser => {

@@ -1,5 +1,5 @@
-//! The npm package: wasm and its bindings into `npm/wasm/`, the token vocabularies into `npm/vocabulary/`, then the package's own TypeScript build, then a tarball in
-//! `target/npm/` as a user would get it.
+//! The npm package: the page into `npm/site/`, wasm and its bindings into `npm/wasm/`, the token vocabularies into `npm/vocabulary/`,
+//! then the package's own TypeScript build, then a tarball in `target/npm/` as a user would get it.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -16,17 +16,19 @@ use crate::setup;
 use crate::size::{NPM, NPM_PARTS, Sizes};
 use crate::wasm::{self, Module, Tools};
 
+const PACKAGE: &str = "threadkeep-wasm";
+
 const MODULE: Module<'static> =
     Module { artefact: "threadkeep_wasm", out_name: "threadkeep", level: "-Os", typescript: true };
 
 /// A finished package.
 pub(crate) struct Packed {
     pub(crate) tarball: PathBuf,
-    /// The wasm in it, against its limits: what is loaded at once, and what later.
-    pub(crate) sizes: [Sizes; 2],
+    /// The page and the wasm in it, against their limits: of the wasm what is loaded at once, and what later.
+    pub(crate) sizes: [Sizes; 3],
 }
 
-/// Builds the package and prints its sizes, which are returned for a check against the limit.
+/// Builds the page and the package that brings it, and prints their sizes, which are returned for a check against the limit.
 ///
 /// # Errors
 /// There is no package, a tool is missing, or a step fails.
@@ -36,16 +38,17 @@ pub(crate) fn build(paths: &Paths) -> Result<Packed> {
         bail!("there is no npm/package.json to build a package from");
     }
     let tools = Tools::set_up(paths)?;
-    // `threadkeep serve` brings the page. The package has the vocabularies once, for both.
-    page::compile(paths, &tools)?;
-    // Either keeps one processor busy.
-    both(
+    // `threadkeep serve` brings the page. Both are compiled in one go: dependencies once, and linked side by side, since either link
+    // keeps one processor busy.
+    wasm::compile(paths, &tools, &[page::PACKAGE, PACKAGE])?;
+    let (page, out) = both(
         || page::finish(paths, &tools),
         || {
             setup::packages(paths, &package)?;
-            wasm::compile(paths, &tools, "threadkeep-wasm", "--lib")
+            wasm::finish(paths, &tools, &MODULE)
         },
     )?;
+    // The package has the vocabularies once, for both.
     let site = package.join("site");
     let scratch = Scratch::for_place(&site)?;
     copy_all(&paths.site(), scratch.path())?;
@@ -62,8 +65,6 @@ pub(crate) fn build(paths: &Paths) -> Result<Packed> {
     fs::write(scratch.path().join("headers.json"), serde_json::to_string(&headers)?)?;
     scratch.put()?;
 
-    let out = wasm::finish(paths, &tools, &MODULE)?;
-
     let vocabulary = package.join("vocabulary");
     let scratch = Scratch::for_place(&vocabulary)?;
     copy_all(&paths.root.join("crates/tokens/vocabulary"), scratch.path())?;
@@ -74,7 +75,7 @@ pub(crate) fn build(paths: &Paths) -> Result<Packed> {
     copy_all(&out, scratch.path())?;
     tools.minify(scratch.path())?;
     scratch.put()?;
-    fs::write(package.join(notices::FILE), notices::of(paths, "threadkeep-wasm")?)?;
+    fs::write(package.join(notices::FILE), notices::of(paths, PACKAGE)?)?;
     show(npm(&package).args(["run", "build"]))?;
 
     let scratch = Scratch::for_place(&paths.tarballs())?;
@@ -92,5 +93,5 @@ pub(crate) fn build(paths: &Paths) -> Result<Packed> {
     let later = Sizes::of_folder("its parts, loaded when they are first needed", parts, &folder, later)?;
     println!("{}\n{}", sizes.table(), later.table());
     println!("{} ({} bytes)", paths.short(&tarball), fs::metadata(&tarball)?.len());
-    Ok(Packed { tarball, sizes: [sizes, later] })
+    Ok(Packed { tarball, sizes: [page, sizes, later] })
 }

@@ -8,7 +8,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use anyhow::{Result, bail};
+use anyhow::Result;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use sha2::{Digest as _, Sha256};
@@ -48,6 +48,9 @@ const NOT_STORED: [&str; 3] = ["service-worker.js", FILES, notices::FILE];
 /// The sheets that `style.css` imports: in it once it is bundled.
 const SHEETS: &str = "styles";
 
+/// The package that it is compiled from.
+pub(crate) const PACKAGE: &str = "threadkeep-web";
+
 const MODULE: Module<'static> = Module { artefact: "app", out_name: "app", level: "-Oz", typescript: false };
 
 /// Builds the page and prints its sizes, which are returned for a check against the limit.
@@ -56,19 +59,11 @@ const MODULE: Module<'static> = Module { artefact: "app", out_name: "app", level
 /// There is no page, a tool is missing, or a step fails.
 pub(crate) fn build(paths: &Paths) -> Result<Sizes> {
     let tools = Tools::set_up(paths)?;
-    compile(paths, &tools)?;
+    wasm::compile(paths, &tools, &[PACKAGE])?;
     finish(paths, &tools)
 }
 
-/// The first step of [`build`], which needs Cargo's lock: nothing else is compiled meanwhile.
-pub(crate) fn compile(paths: &Paths, tools: &Tools) -> Result<()> {
-    if !paths.root.join("index.html").is_file() {
-        bail!("there is no index.html to build a page from");
-    }
-    wasm::compile(paths, tools, "threadkeep-web", "--bins")
-}
-
-/// The other steps of [`build`].
+/// The steps of [`build`] after the compiler's.
 pub(crate) fn finish(paths: &Paths, tools: &Tools) -> Result<Sizes> {
     let app = wasm::finish(paths, tools, &MODULE)?;
 
@@ -76,7 +71,7 @@ pub(crate) fn finish(paths: &Paths, tools: &Tools) -> Result<Sizes> {
     let site = scratch.path();
     copy_all(&app, site)?;
     copy_all(&paths.root.join("web").join("public"), site)?;
-    fs::write(site.join(notices::FILE), notices::of(paths, "threadkeep-web")?)?;
+    fs::write(site.join(notices::FILE), notices::of(paths, PACKAGE)?)?;
     copy_all(&paths.root.join("crates/tokens/vocabulary"), &site.join(VOCABULARY))?;
     // One file for the page and the npm package.
     fs::copy(paths.npm().join("src/summarizer.js"), site.join("summarizer.js"))?;

@@ -8,14 +8,13 @@ use anyhow::{Result, bail};
 
 use crate::paths::Paths;
 use crate::run::show;
-use crate::{pack, page, setup};
+use crate::{pack, setup};
 
 /// Builds the page, the package and the site around them. `base` is the path at which it will be served.
 ///
 /// # Errors
 /// Something cannot be built, TypeDoc finds something undocumented, or a link leads nowhere.
 pub(crate) fn run(paths: &Paths, base: &str) -> Result<()> {
-    page::build(paths)?;
     let tarball = pack::build(paths)?.tarball;
     let out = make(paths, &tarball, base)?;
     println!("{}: any static server shows it", paths.short(&out));

@@ -67,6 +67,11 @@ impl Tools {
         Ok(Self { bindgen, node, quick })
     }
 
+    /// The same for a build that is done soon, whatever [`QUICK`] asks for.
+    pub(crate) fn quick(self) -> Self {
+        Self { quick: true, ..self }
+    }
+
     /// The limit for what is built: a quick build has none.
     pub(crate) fn limit(&self, budget: Budget) -> Option<Budget> {
         (!self.quick).then_some(budget)
@@ -117,14 +122,16 @@ pub(crate) struct Module<'a> {
     pub(crate) typescript: bool,
 }
 
-/// Compiles `package` for the browser with the profile that ships; `selection` names its targets (`--bins`, `--lib`).
+/// Compiles packages for the browser with the profile that ships.
 ///
 /// # Errors
 /// The compiler's.
-pub(crate) fn compile(paths: &Paths, tools: &Tools, package: &str, selection: &str) -> Result<()> {
+pub(crate) fn compile(paths: &Paths, tools: &Tools, packages: &[&str]) -> Result<()> {
     let mut build = cargo();
     build
-        .args(["build", "--profile", tools.profile(), "--target", WASM, "-p", package, selection, "--target-dir"])
+        .args(["build", "--profile", tools.profile(), "--target", WASM, "--lib", "--bins"])
+        .args(packages.iter().flat_map(|package| ["-p", package]))
+        .arg("--target-dir")
         .arg(&paths.target)
         .args(["--config", &flags(paths)])
         .current_dir(&paths.root)

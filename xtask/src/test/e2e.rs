@@ -1,7 +1,6 @@
 //! The tests of the finished page in a real browser, and a small run of its measurements.
 
 use crate::bench;
-use crate::page;
 use crate::paths::Paths;
 use crate::run::{listen, npm};
 use crate::serve;
@@ -19,29 +18,19 @@ pub(crate) fn run(paths: &Paths, shared: &mut Shared) -> Tally {
         browser = Some(setup::browser()?);
         setup::packages(paths, &tests)
     });
-    // A page over its limit is a failure of its own; its tests still tell something.
-    let mut sizes = None;
-    let built = tally.check("page", || {
-        sizes = Some(page::build(paths)?);
-        Ok(())
-    });
-    if let Some(sizes) = sizes {
-        tally.check("size of the page", || sizes.check());
-    }
-    let tarball = shared.tarball(paths, &mut tally);
-    let (true, true, Some(browser)) = (ready, built, browser) else { return tally };
+    let (true, Some(tarball), Some(browser)) = (ready, shared.tarball(paths, &mut tally), browser) else {
+        return tally;
+    };
     let mut made = vec![
         ("THREADKEEP_SITE", paths.site().into_os_string()),
         ("CHROMIUM", browser.chromium.into()),
         ("CHROMEDRIVER", browser.driver.into()),
     ];
-    if let Some(tarball) = tarball {
-        tally.check("documentation", || {
-            made.push(("THREADKEEP_DOCUMENTATION", site::make(paths, &tarball, "/documentation/")?.into()));
-            Ok(())
-        });
-        made.push(("THREADKEEP_TARBALL", tarball.into()));
-    }
+    tally.check("documentation", || {
+        made.push(("THREADKEEP_DOCUMENTATION", site::make(paths, &tarball, "/documentation/")?.into()));
+        Ok(())
+    });
+    made.push(("THREADKEEP_TARBALL", tarball.into()));
     let served = tally.check("server of the page", || {
         made.push(("THREADKEEP_URL", serve::in_background(&paths.site())?.into()));
         Ok(())

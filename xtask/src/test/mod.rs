@@ -73,8 +73,8 @@ struct Shared {
 }
 
 impl Shared {
-    /// The npm package's tarball, made once a run. A package over its limit is a failure of its own in the part that
-    /// makes it; its tests still tell something.
+    /// The npm package's tarball, made once a run, with the page in [`Paths::site`]. A size over its limit is a failure of its own in the
+    /// part that makes it; its tests still tell something.
     fn tarball(&mut self, paths: &Paths, tally: &mut Tally) -> Option<PathBuf> {
         if self.tarball.is_none() {
             let mut packed = None;
@@ -83,7 +83,7 @@ impl Shared {
                 Ok(())
             });
             let packed = packed?;
-            tally.check("size of the wasm", || packed.sizes.iter().try_for_each(crate::size::Sizes::check));
+            tally.check("sizes", || packed.sizes.iter().try_for_each(crate::size::Sizes::check));
             self.tarball = Some(packed.tarball);
         }
         self.tarball.clone()
