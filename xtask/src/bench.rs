@@ -97,6 +97,7 @@ const BENCHES: &[Bench] = &[
     ),
     node_bench("stores-file", &[Npm], "tests/bench/stores-file.mjs", &[("ROUNDS", "1"), ("MESSAGES", "2000")]),
     node_bench("opfs", &[Npm, Browser], "tests/bench/opfs.mjs", &[("ROUNDS", "1")]),
+    node_bench("sync", &[Npm], "tests/bench/sync.mjs", &[("MESSAGES", "2000")]),
     node_bench("context", &[Npm], "tests/bench/context.mjs", &[("ROUNDS", "1")]),
     node_bench("trim", &[Npm], "tests/bench/trim.mjs", &[("ROUNDS", "1"), ("MESSAGES", "2000")]),
     node_bench(

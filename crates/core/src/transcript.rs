@@ -79,6 +79,10 @@ pub struct Info {
     #[serde(default, skip_serializing_if = "is_zero")]
     #[cfg_attr(feature = "ts", ts(optional, as = "Option<u32>"))]
     pub images: u32,
+    /// How many entries its log has: it grows with every change, a deletion too. 0 for a transcript that did not change since an earlier version.
+    #[serde(default)]
+    #[cfg_attr(feature = "ts", ts(type = "number"))]
+    pub entries: u64,
     /// The end of the chosen branch; without a choice, the newest leaf.
     pub leaf: Option<MessageId>,
     /// Whatever else the archive said about the conversation.
@@ -961,6 +965,7 @@ impl Transcript {
             branches: self.leaves,
             models: self.models.clone(),
             images: self.images,
+            entries: self.next_seq,
             leaf: leaf.or_else(newest),
             extra: patch.extra.clone(),
         }

@@ -86,8 +86,11 @@ impl<S: Store> Keep<S> {
         self.import_as(sources, format, Import::default(), on_progress).await
     }
 
-    /// Imports what this keep itself wrote: pins, origins and settings come back as they were.
-    pub(crate) async fn import_own<R: Source>(&self, source: R) -> Result<ImportReport, KeepError> {
+    /// Imports what this keep itself wrote, or another keep of the same owner: pins, origins and settings come in as they were.
+    ///
+    /// # Errors
+    /// Those of [`Keep::import`].
+    pub async fn import_own<R: Source>(&self, source: R) -> Result<ImportReport, KeepError> {
         let import = Import { is_own: true, ..Import::default() };
         self.import_as(vec![source], Some(Format::Threadkeep), import, |_| {}).await
     }

@@ -130,6 +130,13 @@ impl Engine {
         })
     }
 
+    /// Imports what another keep of the same owner exported, trusted like what is here. → JSON text of the `ImportReport`
+    #[wasm_bindgen(js_name = importOwn)]
+    pub fn import_own(&self, source: SourceObject) -> Promise {
+        let keep = self.keep.clone();
+        promise(async move { own(keep, source).await.map_err(|_| part_missing("archives"))?.await })
+    }
+
     /// Imports archives, of the format named or of the one that is found. `progress` is called with the JSON text of an
     /// `ImportProgress`, and ends the import by answering `true`. → JSON text of the `ImportReport`
     #[wasm_bindgen(js_name = importArchives)]
@@ -253,6 +260,16 @@ part! {
                 })
                 .await
                 .map_err(|error| keep_error(&error))?;
+            to_json(&report)
+        })
+    }
+}
+
+part! {
+    /// Imports of the same owner.
+    archives: fn own(keep: Keep<AnyStore>, source: SourceObject) -> Answer {
+        Box::pin(async move {
+            let report = keep.import_own(JsSource::new(source)).await.map_err(|error| keep_error(&error))?;
             to_json(&report)
         })
     }

@@ -17,6 +17,7 @@ const OPTIONS = {
   repair: { type: "boolean" },
   redact: { type: "boolean" },
   update: { type: "boolean" },
+  devices: { type: "boolean" },
   limit: { type: "string" },
   port: { type: "string" },
   thread: { type: "string" },
@@ -76,7 +77,21 @@ async function main(): Promise<void> {
   if (name === "completion") return print(completion(words[0]));
   const command = Object.hasOwn(COMMANDS, name) ? COMMANDS[name] : undefined;
   if (command === undefined) throw new Misuse(`there is no command ${name}`);
-  const { json = false, watch = false, repair = false, redact = false, update = false, limit, port, thread, format, help: _, version: __, ...place } = values;
+  const {
+    json = false,
+    watch = false,
+    repair = false,
+    redact = false,
+    update = false,
+    devices = false,
+    limit,
+    port,
+    thread,
+    format,
+    help: _,
+    version: __,
+    ...place
+  } = values;
   const call: Call = {
     words,
     place,
@@ -85,6 +100,7 @@ async function main(): Promise<void> {
     repair,
     redact,
     update,
+    devices,
     thread,
     format,
     limit: whole("limit", limit, 20, 1_000),

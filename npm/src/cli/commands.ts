@@ -3,6 +3,7 @@
 
 import process from "node:process";
 import { once } from "node:events";
+import { setTimeout as sleep } from "node:timers/promises";
 import type { ImportReport } from "../generated/archive.js";
 import type { TranscriptInfo } from "../generated/node.js";
 import type { Threadkeep } from "../index.js";
@@ -11,10 +12,11 @@ import { doctor } from "./doctor.js";
 import { FORMATS, exported } from "./export.js";
 import type { Found } from "./files.js";
 import { importAlways, importOnce, type Told } from "./import.js";
-import { openPlace, Trouble, type Place } from "./place.js";
+import { explained, openPlace, Trouble, type Place } from "./place.js";
 import { count, dye, line, print, progress, say, table, when } from "./print.js";
 import { serve } from "./serve.js";
 import { sessions } from "./sessions.js";
+import { syncer } from "./sync.js";
 
 /** What a command was called with. */
 export interface Call {
@@ -26,6 +28,7 @@ export interface Call {
   repair: boolean;
   redact: boolean;
   update: boolean;
+  devices: boolean;
   limit: number;
   port: number;
   thread: string | undefined;
@@ -78,6 +81,11 @@ export const COMMANDS: Readonly<Record<string, Command>> = {
     about: `Write everything, or one thread, to a file or to stdout: ${FORMATS.join(", ")}`,
     run: exportCommand,
   },
+  sync: {
+    usage: "FOLDER|URL [--devices] [--watch]",
+    about: "Bring this keep and a folder or WebDAV server to the same state, encrypted; list the devices there",
+    run: syncCommand,
+  },
   check: {
     usage: "[PATH…] [--update]",
     about: "Compare the prompts of case files with the approved ones in threadkeep.lock; approve them",
@@ -90,6 +98,7 @@ export const COMMANDS: Readonly<Record<string, Command>> = {
   },
 };
 
+const MINUTE = 60_000;
 /** How many remarks of an import are printed. */
 const REMARKS = 10;
 
@@ -116,6 +125,17 @@ async function serveCommand({ port, json }: Call): Promise<void> {
   if (!json) say("The page keeps its own threads, in your browser. Drop archives on it to bring them in.");
   await once(told(), "abort");
   await close();
+}
+
+async function syncCommand({ words, place, devices, watch, json }: Call): Promise<void> {
+  await within(place, async (keep) => {
+    const tell = await syncer(keep, words[0], devices, json);
+    await tell();
+    if (!watch) return;
+    say("Syncing every minute (Ctrl-C ends it)");
+    const signal = told();
+    while (await sleep(MINUTE, true, { signal }).catch(() => false)) await tell().catch((error: unknown) => say(explained(error, "").words));
+  });
 }
 
 async function importCommand({ words, place, json, watch }: Call): Promise<void> {

@@ -100,6 +100,11 @@ export interface TranscriptInfo {
   models?: string[];
   /** How many images its messages have; left out for none. */
   images?: number;
+  /**
+   * How many entries its log has: it grows with every change, a deletion too. 0 for a transcript that did not change since an earlier
+   * version.
+   */
+  entries: number;
   /** The end of the chosen branch; without a choice, the newest leaf. */
   leaf: string | null;
   /** Whatever else the archive said about the conversation. */

@@ -3,7 +3,7 @@
 // under way at once. After each call what can be read of its subject is compared with the model, and everything now and then and at the end.
 
 /** A generator of numbers from a seed: Mulberry32. */
-function numbers(seed) {
+export function numbers(seed) {
   let state = seed >>> 0;
   const next = () => {
     state = (state + 0x6d2b79f5) >>> 0;

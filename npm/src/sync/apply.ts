@@ -1,0 +1,134 @@
+// What other devices have comes in: their logs as imports, their registers by the calls that a user would make.
+
+import { sources } from "../sources.js";
+import { need, run } from "../runtime.js";
+import { type Threadkeep, inside } from "../threadkeep.js";
+import type { ImportReport, Skipped } from "../generated/archive.js";
+import type { ContextSettings } from "../options.js";
+import type { CompactionStrategy } from "../generated/compaction.js";
+import type { Episode, Fact } from "../generated/memory.js";
+import type { Known } from "./known.js";
+import { type End, NOTHING, keyOf, partsOf } from "./registers.js";
+
+/** About how many characters are imported at once. */
+const BATCH = 4_000_000;
+
+/** What came in. */
+export interface Received {
+  conversations: number;
+  messages: number;
+  skipped: Skipped[];
+}
+
+/** Imports conversations of other devices, many at a time. */
+export class Importer {
+  readonly received: Received = { conversations: 0, messages: 0, skipped: [] };
+  readonly #keep: Threadkeep;
+  #texts: string[] = [];
+  #length = 0;
+  #whenDone: (() => void)[] = [];
+
+  constructor(keep: Threadkeep) {
+    this.#keep = keep;
+  }
+
+  /** Takes in a conversation, now or with the next ones; `done` is called once it is stored. */
+  async add(text: string, done: () => void): Promise<void> {
+    this.#texts.push(text);
+    this.#length += text.length;
+    this.#whenDone.push(done);
+    if (this.#length >= BATCH) await this.flush();
+  }
+
+  async flush(): Promise<void> {
+    if (this.#texts.length === 0) return;
+    const { added, updated, messages, skipped } = await importOwn(this.#keep, this.#texts.join(""));
+    this.received.conversations += added + updated;
+    this.received.messages += messages;
+    this.received.skipped.push(...skipped);
+    for (const done of this.#whenDone) done();
+    [this.#texts, this.#length, this.#whenDone] = [[], 0, []];
+  }
+}
+
+async function importOwn(keep: Threadkeep, lines: string): Promise<ImportReport> {
+  const [[source]] = await Promise.all([sources(`{"threadkeep":1}\n${lines}`), need("archives")]);
+  const { engine } = inside(keep);
+  return JSON.parse(await run(() => engine.importOwn(source as object as Parameters<typeof engine.importOwn>[0]) as Promise<string>)) as ImportReport;
+}
+
+/** Brings the registers of this keep to what `known.registers` says, but for deletions. What cannot be done now is left for the next time. */
+export async function apply(keep: Threadkeep, known: Known): Promise<void> {
+  const records: string[] = [];
+  for (const [key, [value]] of known.registers.all) {
+    const here = known.here.get(key) ?? NOTHING;
+    if (value === here) continue;
+    const [kind, of] = partsOf(key);
+    if (kind === "memory") records.push(key);
+    else if (await isDone(keep, kind, of, JSON.parse(value), here)) known.here.set(key, value);
+  }
+  if (records.length > 0) await applyMemory(keep, known, records);
+}
+
+async function isDone(keep: Threadkeep, kind: ReturnType<typeof partsOf>[0], of: string, value: unknown, here: string): Promise<boolean> {
+  try {
+    switch (kind) {
+      case "head": {
+        // A thread goes with its messages only. One that was moved since it was looked at stays until the next sync.
+        if (value === null || (await keep.thread(of).head())?.id !== (JSON.parse(here) as End | null)?.node) return false;
+        await keep.thread(of).moveTo((value as End).node);
+        return true;
+      }
+      case "strategy":
+        await keep.thread(of).setStrategy(value as CompactionStrategy | null);
+        return true;
+      case "title":
+        if (value === null) return false;
+        await keep.transcript(of).rename(value as string);
+        return true;
+      case "pin":
+        await (value === true ? keep.at(of).pin() : keep.at(of).unpin());
+        return true;
+      case "settings":
+        await keep.settings.set(of === "" ? null : of, value as ContextSettings | null);
+        return true;
+      default:
+        return false;
+    }
+  } catch (error) {
+    if (["missing-node", "missing-thread", "missing-transcript", "bad-request"].includes((error as { code: string }).code)) return false;
+    throw error;
+  }
+}
+
+/** Records of the memory come in whole. What they supersede is written again, since forgetting brings it back. */
+async function applyMemory(keep: Threadkeep, known: Known, keys: readonly string[]): Promise<void> {
+  const all = new Set(keys);
+  for (const [key, value] of known.here) {
+    if (partsOf(key)[0] !== "memory" || value === NOTHING) continue;
+    const { supersededBy } = (JSON.parse(value) as { fact?: Fact }).fact ?? {};
+    if (supersededBy !== undefined && all.has(keyOf("memory", supersededBy))) all.add(key);
+  }
+  const lines: string[] = [];
+  for (const key of all) {
+    await keep.memory.forget(partsOf(key)[1]);
+    const value = JSON.parse(known.registers.value(key)) as { episode?: Episode; fact?: Fact } | null;
+    if (value !== null) lines.push(`${JSON.stringify(value)}\n`);
+  }
+  if (lines.length > 0) await importOwn(keep, lines.join(""));
+  for (const key of all) known.here.set(key, known.registers.value(key));
+}
+
+/** Deletes what other devices deleted; gives how many nodes. */
+export async function applyDeletions(keep: Threadkeep, known: Known, transcripts: { has(id: string): boolean }): Promise<number> {
+  let nodes = 0;
+  for (const [key, [value]] of known.registers.all) {
+    const [kind, of] = partsOf(key);
+    if ((kind !== "gone" && kind !== "deleted") || value === (known.here.get(key) ?? NOTHING)) continue;
+    if (value === "true" && kind === "deleted" && transcripts.has(of)) nodes += await keep.transcript(of).delete();
+    if (value === "true" && kind === "gone" && (await keep.node(of)) !== null) nodes += await keep.at(of).deleteBranch();
+    // What is alive again comes with the log of whoever has it.
+    known.here.set(key, value);
+  }
+  return nodes;
+}
