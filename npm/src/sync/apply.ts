@@ -1,12 +1,10 @@
 // What other devices have comes in: their logs as imports, their registers by the calls that a user would make.
 
-import { sources } from "../sources.js";
-import { need, run } from "../runtime.js";
-import { type Threadkeep, inside } from "../threadkeep.js";
-import type { ImportReport, Skipped } from "../generated/archive.js";
+import type { Skipped } from "../generated/archive.js";
 import type { ContextSettings } from "../options.js";
 import type { CompactionStrategy } from "../generated/compaction.js";
 import type { Episode, Fact } from "../generated/memory.js";
+import type { SyncKeep } from "./keep.js";
 import type { Known } from "./known.js";
 import { type End, NOTHING, keyOf, partsOf } from "./registers.js";
 
@@ -23,12 +21,12 @@ export interface Received {
 /** Imports conversations of other devices, many at a time. */
 export class Importer {
   readonly received: Received = { conversations: 0, messages: 0, skipped: [] };
-  readonly #keep: Threadkeep;
+  readonly #keep: SyncKeep;
   #texts: string[] = [];
   #length = 0;
   #whenDone: (() => void)[] = [];
 
-  constructor(keep: Threadkeep) {
+  constructor(keep: SyncKeep) {
     this.#keep = keep;
   }
 
@@ -42,7 +40,7 @@ export class Importer {
 
   async flush(): Promise<void> {
     if (this.#texts.length === 0) return;
-    const { added, updated, messages, skipped } = await importOwn(this.#keep, this.#texts.join(""));
+    const { added, updated, messages, skipped } = await this.#keep.importOwn(HEADER + this.#texts.join(""));
     this.received.conversations += added + updated;
     this.received.messages += messages;
     this.received.skipped.push(...skipped);
@@ -51,14 +49,11 @@ export class Importer {
   }
 }
 
-async function importOwn(keep: Threadkeep, lines: string): Promise<ImportReport> {
-  const [[source]] = await Promise.all([sources(`{"threadkeep":1}\n${lines}`), need("archives")]);
-  const { engine } = inside(keep);
-  return JSON.parse(await run(() => engine.importOwn(source as object as Parameters<typeof engine.importOwn>[0]) as Promise<string>)) as ImportReport;
-}
+/** The first line of a file of our own format. */
+const HEADER = '{"threadkeep":1}\n';
 
 /** Brings the registers of this keep to what `known.registers` says, but for deletions. What cannot be done now is left for the next time. */
-export async function apply(keep: Threadkeep, known: Known): Promise<void> {
+export async function apply(keep: SyncKeep, known: Known): Promise<void> {
   const records: string[] = [];
   for (const [key, [value]] of known.registers.all) {
     const here = known.here.get(key) ?? NOTHING;
@@ -70,27 +65,27 @@ export async function apply(keep: Threadkeep, known: Known): Promise<void> {
   if (records.length > 0) await applyMemory(keep, known, records);
 }
 
-async function isDone(keep: Threadkeep, kind: ReturnType<typeof partsOf>[0], of: string, value: unknown, here: string): Promise<boolean> {
+async function isDone(keep: SyncKeep, kind: ReturnType<typeof partsOf>[0], of: string, value: unknown, here: string): Promise<boolean> {
   try {
     switch (kind) {
       case "head": {
         // A thread goes with its messages only. One that was moved since it was looked at stays until the next sync.
-        if (value === null || (await keep.thread(of).head())?.id !== (JSON.parse(here) as End | null)?.node) return false;
-        await keep.thread(of).moveTo((value as End).node);
+        if (value === null || (await keep.end(of)) !== (JSON.parse(here) as End | null)?.node) return false;
+        await keep.moveTo(of, (value as End).node);
         return true;
       }
       case "strategy":
-        await keep.thread(of).setStrategy(value as CompactionStrategy | null);
+        await keep.setStrategy(of, value as CompactionStrategy | null);
         return true;
       case "title":
         if (value === null) return false;
-        await keep.transcript(of).rename(value as string);
+        await keep.rename(of, value as string);
         return true;
       case "pin":
-        await (value === true ? keep.at(of).pin() : keep.at(of).unpin());
+        await keep.pin(of, value === true);
         return true;
       case "settings":
-        await keep.settings.set(of === "" ? null : of, value as ContextSettings | null);
+        await keep.setSettings(of === "" ? null : of, value as ContextSettings | null);
         return true;
       default:
         return false;
@@ -102,7 +97,7 @@ async function isDone(keep: Threadkeep, kind: ReturnType<typeof partsOf>[0], of:
 }
 
 /** Records of the memory come in whole. What they supersede is written again, since forgetting brings it back. */
-async function applyMemory(keep: Threadkeep, known: Known, keys: readonly string[]): Promise<void> {
+async function applyMemory(keep: SyncKeep, known: Known, keys: readonly string[]): Promise<void> {
   const all = new Set(keys);
   for (const [key, value] of known.here) {
     if (partsOf(key)[0] !== "memory" || value === NOTHING) continue;
@@ -111,22 +106,22 @@ async function applyMemory(keep: Threadkeep, known: Known, keys: readonly string
   }
   const lines: string[] = [];
   for (const key of all) {
-    await keep.memory.forget(partsOf(key)[1]);
+    await keep.forget(partsOf(key)[1]);
     const value = JSON.parse(known.registers.value(key)) as { episode?: Episode; fact?: Fact } | null;
     if (value !== null) lines.push(`${JSON.stringify(value)}\n`);
   }
-  if (lines.length > 0) await importOwn(keep, lines.join(""));
+  if (lines.length > 0) await keep.importOwn(HEADER + lines.join(""));
   for (const key of all) known.here.set(key, known.registers.value(key));
 }
 
 /** Deletes what other devices deleted; gives how many nodes. */
-export async function applyDeletions(keep: Threadkeep, known: Known, transcripts: { has(id: string): boolean }): Promise<number> {
+export async function applyDeletions(keep: SyncKeep, known: Known, transcripts: { has(id: string): boolean }): Promise<number> {
   let nodes = 0;
   for (const [key, [value]] of known.registers.all) {
     const [kind, of] = partsOf(key);
     if ((kind !== "gone" && kind !== "deleted") || value === (known.here.get(key) ?? NOTHING)) continue;
-    if (value === "true" && kind === "deleted" && transcripts.has(of)) nodes += await keep.transcript(of).delete();
-    if (value === "true" && kind === "gone" && (await keep.node(of)) !== null) nodes += await keep.at(of).deleteBranch();
+    if (value === "true" && kind === "deleted" && transcripts.has(of)) nodes += await keep.deleteTranscript(of);
+    if (value === "true" && kind === "gone" && (await keep.way(of)) !== undefined) nodes += await keep.deleteBranch(of);
     // What is alive again comes with the log of whoever has it.
     known.here.set(key, value);
   }

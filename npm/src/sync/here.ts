@@ -1,6 +1,6 @@
 // What a keep has right now, as lines and registers, and what became of it since the last look.
 
-import type { Threadkeep } from "../threadkeep.js";
+import type { SyncKeep } from "./keep.js";
 import type { Known } from "./known.js";
 import { type Said, read } from "./lines.js";
 import { type End, NOTHING, canonical, keyOf, partsOf } from "./registers.js";
@@ -19,12 +19,12 @@ export interface Look {
 export class Looker {
   /** Whether deletions were left untold, since the keep has damage that may look like them. */
   isDamaged = false;
-  readonly #keep: Threadkeep;
+  readonly #keep: SyncKeep;
   readonly #known: Known;
   readonly #onRead: (done: number, total: number) => void;
   readonly #read = new Map<string, { mark: string; said: Said }>();
 
-  constructor(keep: Threadkeep, known: Known, onRead: (done: number, total: number) => void) {
+  constructor(keep: SyncKeep, known: Known, onRead: (done: number, total: number) => void) {
     this.#keep = keep;
     this.#known = known;
     this.#onRead = onRead;
@@ -53,7 +53,7 @@ export class Looker {
     const before = this.#read.get(id);
     if (before?.mark === mark) return before.said;
     try {
-      const said = read(id, await this.#keep.export({ transcript: id }).text());
+      const said = read(id, await this.#keep.exported(id));
       this.#read.set(id, { mark, said });
       return said;
     } catch (error) {
@@ -80,7 +80,7 @@ export class Looker {
       lost.push(...(await known.nodes(id)).filter((node) => !now.has(node)).map((node) => keyOf("gone", node)));
     }
     if (lost.length === 0) return;
-    this.isDamaged = (await this.#keep.stats()).damaged.length > 0;
+    this.isDamaged = await this.#keep.isDamaged();
     if (!this.isDamaged) for (const key of lost) here.set(key, "true");
   }
 
@@ -90,15 +90,15 @@ export class Looker {
     const threads = await keep.threads();
     for (const { name, node, transcript } of threads) here.set(keyOf("head", name), canonical({ node, transcript } satisfies End));
     for (const { name } of threads) {
-      const strategy = await keep.thread(name).strategy();
+      const strategy = await keep.strategy(name);
       if (strategy !== null) here.set(keyOf("strategy", name), canonical(strategy));
     }
     for (const at of [null, ...threads.map(({ name }) => name)]) {
-      const settings = await keep.settings.get(at, { own: true });
+      const settings = await keep.settings(at);
       if (Object.keys(settings).length > 0) here.set(keyOf("settings", at ?? ""), canonical(settings));
     }
-    for (const episode of await keep.memory.episodes()) here.set(keyOf("memory", episode.id), canonical({ episode }));
-    for (const fact of await keep.memory.facts({ superseded: true })) here.set(keyOf("memory", fact.id), canonical({ fact }));
+    for (const episode of await keep.episodes()) here.set(keyOf("memory", episode.id), canonical({ episode }));
+    for (const fact of await keep.facts()) here.set(keyOf("memory", fact.id), canonical({ fact }));
   }
 }
 

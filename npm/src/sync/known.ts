@@ -1,7 +1,8 @@
 // What a keep knows of a remote: who it is there, what it last published and took in. It lies in the keep's own records, so that it is
 // there exactly as long as the data it speaks of.
 
-import { recordKey, type Records } from "../records.js";
+import { recordKey } from "../records.js";
+import type { SyncKeep } from "./keep.js";
 import { hex } from "./seal.js";
 import type { Piece } from "./packs.js";
 import { type Apart, Registers, type Register } from "./registers.js";
@@ -72,16 +73,16 @@ export class Known {
   isSettled = true;
   /** Heads that moved apart and have no name for the other branch yet. */
   apart: Apart[] = [];
-  readonly #records: Records;
+  readonly #records: SyncKeep["records"];
   readonly #remote: string;
   readonly #nodes = new Map<string, readonly string[] | undefined>();
 
-  private constructor(records: Records, remote: string) {
+  private constructor(records: SyncKeep["records"], remote: string) {
     this.#records = records;
     this.#remote = remote;
   }
 
-  static async read(records: Records, remote: string): Promise<Known> {
+  static async read(records: SyncKeep["records"], remote: string): Promise<Known> {
     const known = new Known(records, remote);
     const stored = parse<Stored>(await records.get(recordKey(remote, "known")));
     if (stored === undefined) return known;
