@@ -16,6 +16,8 @@ import type { ModelFailureCode } from "./model/model.js";
  * A model at the end of a connection ({@link connect}): a {@link ModelFailureCode}.
  * Your callback: `embedding-failed` (`embed` failed, or what it gave are no vectors; searches by words go on).
  * A memory service beside the keep: `memory-service` (`details.reason` says why).
+ * A remote of a sync: `remote-failed` (it does not answer, or refuses: `details.status`), `remote-damaged` (a file of it does not open: it is damaged,
+ * or the passphrase is another one; `details.file`), `remote-newer` (a device there has a newer version).
  * The module: `init-failed`, `panicked` (a bug: reload; what was acknowledged is safe), `internal`.
  */
 export type ThreadkeepErrorCode =
@@ -53,6 +55,9 @@ export type ThreadkeepErrorCode =
   | "storage"
   | "embedding-failed"
   | "memory-service"
+  | "remote-failed"
+  | "remote-damaged"
+  | "remote-newer"
   | "init-failed"
   | "panicked"
   | "internal";

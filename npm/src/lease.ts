@@ -2,7 +2,8 @@
 // Locks for it; a database has none, so whoever holds a lease shows that he lives by counting up in a record.
 
 import { ThreadkeepError } from "./errors.js";
-import { recordKey, type Records } from "./records.js";
+import type { Records } from "./records.js";
+import { recordKey } from "./record-keys.js";
 
 /** Times in milliseconds. @internal */
 export interface LeaseTimes {

@@ -5,6 +5,7 @@ import * as parts from "../wasm/parts.js";
 import initWasm, * as wasm from "../wasm/threadkeep.js";
 import * as check from "./check.js";
 import { ThreadkeepError, badArgument, fromWasm, wordsOf } from "./errors.js";
+import { inNode, nodeModule } from "./platform.js";
 import { VERSION } from "./version.js";
 
 /**
@@ -187,18 +188,6 @@ export async function asset(source: InitSource): Promise<Uint8Array<ArrayBuffer>
 
 function isAddress(source: InitSource): source is string | URL {
   return typeof source === "string" || source instanceof URL;
-}
-
-/** Whether Node's own modules are there. @internal */
-export function inNode(): boolean {
-  return (globalThis as { process?: { versions?: { node?: string } } }).process?.versions?.node !== undefined;
-}
-
-/** A module of Node's own, found so that no bundler follows. @internal */
-export async function nodeModule<T>(name: string): Promise<T> {
-  const { process } = globalThis as { process?: { getBuiltinModule?(name: string): unknown } };
-  // Old versions of Node have no such function; the comments are for bundlers, which leave the line alone.
-  return (process?.getBuiltinModule?.(name) ?? import(/* webpackIgnore: true */ /* @vite-ignore */ name)) as T;
 }
 
 /** Reads a file under Node; asks for it elsewhere. */

@@ -3,7 +3,7 @@
 
 import { ThreadkeepError, type ThreadkeepErrorCode, wordsOf } from "./errors.js";
 import { adapterOf, type StorageOptions } from "./options.js";
-import { inNode } from "./runtime.js";
+import { inNode } from "./platform.js";
 import type { MaybePromise, StoreAdapter } from "./stores/adapter.js";
 
 /** A place for data. */

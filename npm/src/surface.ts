@@ -26,7 +26,7 @@ export { trimMessages } from "./trim.js";
 export { loadVocabulary, type VocabularyName } from "./vocabulary.js";
 export type { Embed, EmbedOptions, EmbedProgress } from "./embed.js";
 export { readDepth, writeDepth, type DepthText } from "./depth.js";
-export { recordKey, recordParts, recordRange } from "./records.js";
+export { recordKey, recordParts, recordRange } from "./record-keys.js";
 export { ThreadkeepError, type ErrorDetails, type ThreadkeepErrorCode } from "./errors.js";
 export { VERSION } from "./version.js";
 export { searchTool, type Searchable, type SearchTool } from "./tool.js";

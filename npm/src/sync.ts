@@ -25,7 +25,7 @@ const OPTIONS = { passphrase: check.text, device: check.text, onProgress: check.
  * A remote needs no locks: each device writes only files of its own. What is cut off, lost, doubled or late there is left for the next
  * sync. A first sync joins what is here and there; {@link Threadkeep.deleteAll} empties this device alone, which then is a new one.
  *
- * @throws ThreadkeepError `bad-request`; `unavailable` if the remote does not answer; `corrupt` if nothing of it opens: the passphrase is
+ * @throws ThreadkeepError `bad-request`; `remote-failed` if the remote does not answer; `remote-damaged` if nothing of it opens: the passphrase is
  * another one, or the files are damaged; `cancelled` by the signal; the storage's codes
  *
  * @example
@@ -62,7 +62,7 @@ export async function syncDevices(remote: SyncRemote, options: Pick<SyncOptions,
  * there again.
  *
  * @param device its id
- * @throws ThreadkeepError `bad-request`, `unavailable`
+ * @throws ThreadkeepError `bad-request`, `remote-failed`
  *
  * @example
  * ```ts

@@ -1,7 +1,8 @@
 // The token vocabularies: assets of their own, read when something is first counted by them and never before.
 
 import { ThreadkeepError, badArgument, wordsOf } from "./errors.js";
-import { asset, inNode, need, nodeModule, now, partBytes, type InitSource } from "./runtime.js";
+import { asset, need, now, partBytes, type InitSource } from "./runtime.js";
+import { inNode, nodeModule } from "./platform.js";
 import type { Encoding } from "./generated/context.js";
 
 /** The vocabularies that are assets of this package. */

@@ -5,11 +5,11 @@ import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
 import { randomBytes } from "node:crypto";
 import { cpSync, mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from "node:fs";
-import { createServer } from "node:http";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, test } from "node:test";
 import { pathToFileURL } from "node:url";
+import { serveWebdav } from "../../tests/support/webdav.mjs";
 import { Threadkeep, memory, rejects } from "./support/expect.mjs";
 import { fileStore } from "./support/filestore.mjs";
 import { installed } from "./support/installed.mjs";
@@ -164,9 +164,9 @@ test("another passphrase opens nothing and writes nothing", async () => {
   await say(laptop, "the secret of the day");
   await sync(laptop, remote, { passphrase });
   const files = readdirSync(at).sort();
-  await rejects(sync(phone, remote, { passphrase: "another" }), "corrupt");
+  await rejects(sync(phone, remote, { passphrase: "another" }), "remote-damaged");
   await rejects(sync(laptop, remote, { passphrase: "another" }), "bad-request");
-  await rejects(syncDevices(remote, { passphrase: "another" }), "corrupt");
+  await rejects(syncDevices(remote, { passphrase: "another" }), "remote-damaged");
   await rejects(sync(phone, remote, { passphrase: "" }), "bad-request");
   assert.deepEqual(readdirSync(at).sort(), files);
   for (const file of files) {
@@ -186,7 +186,7 @@ test("a file that was damaged on the remote is written again by its device", asy
   assert.equal(messages, 0);
   assert.deepEqual(
     skipped.map(({ code }) => code),
-    ["corrupt"],
+    ["remote-damaged"],
   );
   await go(laptop, "laptop");
   await go(phone, "phone");
@@ -246,57 +246,8 @@ test("a device can be removed, and is there again when it syncs again", async ()
   await rejects(removeSyncDevice(remote, "../x"), "bad-request");
 });
 
-/** A WebDAV server that gives each answer another ETag, and a bucket beside it. */
-async function server() {
-  const files = new Map();
-  const collections = new Set(["/dav/"]);
-  const requests = [];
-  const served = createServer(async (request, response) => {
-    const { method, url } = request;
-    const path = decodeURIComponent(url.split("?")[0]);
-    const parts = [];
-    for await (const part of request) parts.push(part);
-    requests.push(`${method} ${path} ${request.headers.authorization ?? ""}`);
-    const parent = path.replace(/[^/]*\/?$/, "");
-    const answer = (status, body = "") => response.writeHead(status, { etag: `"${Math.random()}"` }).end(body);
-    const inBucket = path.startsWith("/bucket");
-    if (method === "PROPFIND") {
-      if (!collections.has(path)) return answer(404);
-      const hrefs = [path, ...[...files.keys()].filter((file) => file.startsWith(path))];
-      return answer(
-        207,
-        `<?xml version="1.0"?><d:multistatus xmlns:d="DAV:">${hrefs.map((href) => `<d:response><d:href>${encodeURI(href)}</d:href></d:response>`).join("")}</d:multistatus>`,
-      );
-    }
-    if (method === "MKCOL") return answer(collections.has(path) ? 405 : 201, String(collections.add(path).size));
-    if (method === "GET" && path === "/bucket") {
-      const query = new URL(url, "http://x").searchParams;
-      const keys = [...files.keys()]
-        .map((file) => file.slice("/bucket/".length))
-        .filter((key) => key.startsWith(query.get("prefix")))
-        .sort();
-      const from = Number(query.get("continuation-token") ?? 0);
-      const more = from + 2 < keys.length ? `<NextContinuationToken>${from + 2}</NextContinuationToken>` : "";
-      return answer(
-        200,
-        `<ListBucketResult>${keys
-          .slice(from, from + 2)
-          .map((key) => `<Contents><Key>${key}</Key></Contents>`)
-          .join("")}${more}</ListBucketResult>`,
-      );
-    }
-    if (method === "GET") return files.has(path) ? answer(200, files.get(path)) : answer(404);
-    if (method === "PUT" && !inBucket && !collections.has(parent)) return answer(409);
-    if (method === "PUT") return answer(201, void files.set(path, Buffer.concat(parts)));
-    if (method === "DELETE") return answer(files.delete(path) ? 204 : 404);
-    answer(500);
-  });
-  await new Promise((resolve) => served.listen(0, "127.0.0.1", resolve));
-  return { address: `http://127.0.0.1:${served.address().port}`, files, requests, close: () => served.close() };
-}
-
 test("WebDAV, a bucket, a chosen folder and records of another keep are remotes alike", async () => {
-  const { address, files, requests, close } = await server();
+  const { address, files, requests, close } = await serveWebdav();
   const shared = await memory();
   const directory = new Map();
   const missing = () => Promise.reject(Object.assign(new Error("none"), { name: "NotFoundError" }));
@@ -341,8 +292,8 @@ test("WebDAV, a bucket, a chosen folder and records of another keep are remotes 
   }
   assert.ok(files.size > 0 && directory.size > 0 && signed.includes("PUT"));
   assert.ok(requests.some((request) => request.endsWith("Basic x")));
-  close();
-  await rejects(sync(await memory(), webdavRemote(`${address}/dav/`), { passphrase }), "unavailable");
+  await close();
+  await rejects(sync(await memory(), webdavRemote(`${address}/dav/`), { passphrase }), "remote-failed");
   assert.throws(() => webdavRemote("not an address"), { code: "bad-request" });
 });
 

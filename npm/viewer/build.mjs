@@ -1,6 +1,6 @@
 // The page of a shared thread as one text, with a place for the threads: `viewer.html` with its script and its style sheet in it, and their hashes
-// in its content policy. The package's build takes it from here. Run as a program, it puts `share.js`, which is `threadkeep/share`
-// for the page, into the folder that is named.
+// in its content policy. The package's build takes it from here. Run as a program, it puts `share.js` and `sync.js`, which are
+// `threadkeep/share` and `threadkeep/sync` for the page, into the folder that is named.
 
 import { createHash } from "node:crypto";
 import { appendFileSync, readFileSync, readdirSync } from "node:fs";
@@ -57,5 +57,6 @@ if (process.argv[1] === fileURLToPath(import.meta.url)) {
     },
   };
   await build({ ...options, write: true, entryPoints: [join(here, "page.ts")], format: "esm", plugins: [template], outfile: join(folder, "share.js") });
+  await build({ ...options, write: true, entryPoints: [join(here, "../src/sync/page.ts")], format: "esm", outfile: join(folder, "sync.js") });
   addNotices(folder);
 }

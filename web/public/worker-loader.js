@@ -11,6 +11,9 @@ self.turn = () =>
     ? Promise.resolve(() => {})
     : new Promise((begin) => navigator.locks.request("threadkeep.agent", () => new Promise((end) => begin(end))));
 
+// What syncs with other devices, for when it is first asked to.
+self.sync = () => import("./sync.js");
+
 // A token vocabulary, unpacked, for the engine: its bytes are fetched when tokens are first counted.
 self.vocabulary = async (name) => {
   const answer = await fetch(new URL(`./vocabulary/${name}.gz`, import.meta.url));

@@ -170,6 +170,8 @@ pub enum Reply {
     Binned(Vec<Binned>),
     /// What an import did.
     Imported(Box<ImportReport>),
+    /// What a sync did, or why it failed: JSON, as `run` in `npm/src/sync/page.ts` says.
+    Synced(String),
     /// A file was made, which comes beside this; for others, what looks like a secret in it.
     Exported(Vec<threadkeep::Secret>),
     /// What a budget keeps.
@@ -389,6 +391,13 @@ pub enum ToWorker {
         /// The answer.
         answer: Result<String, String>,
     },
+    /// Sync with the folder that comes beside this, or with a server.
+    Sync {
+        /// The ticket of the answer.
+        ticket: Ticket,
+        /// Where, and with which passphrase: JSON, as `Choice` in `npm/src/sync/page.ts` says.
+        choice: String,
+    },
     /// Make a file of one transcript, or of all.
     Export {
         /// The ticket of the answer.
@@ -433,6 +442,15 @@ pub enum FromWorker {
         ticket: Ticket,
         /// How far.
         progress: ImportProgress,
+    },
+    /// How far a sync is.
+    Syncing {
+        /// What it does.
+        step: String,
+        /// How many conversations are done.
+        done: u32,
+        /// How many there are.
+        total: u32,
     },
     /// What changed, here or in another tab, in order.
     Changes(Vec<Change>),

@@ -27,12 +27,13 @@ pub(crate) const VOCABULARY: &str = "vocabulary";
 
 /// Files that no first load waits for: the sample, which a press asks for, scripts that `app-loader.js` imports when they are needed or
 /// once the page is there, and the licences of others.
-const LATER: [&str; 9] = [
+const LATER: [&str; 10] = [
     "sample.json",
     "summarizer.js",
     "language-model.js",
     "vault.js",
     "share.js",
+    "sync.js",
     "installed.js",
     "service-worker.js",
     FILES,

@@ -1,7 +1,7 @@
 // What a keep knows of a remote: who it is there, what it last published and took in. It lies in the keep's own records, so that it is
 // there exactly as long as the data it speaks of.
 
-import { recordKey } from "../records.js";
+import { recordKey } from "../record-keys.js";
 import type { SyncKeep } from "./keep.js";
 import { hex } from "./seal.js";
 import type { Piece } from "./packs.js";

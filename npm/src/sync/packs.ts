@@ -112,13 +112,13 @@ export class PackReader {
   /**
    * The text of these pieces.
    *
-   * @throws ThreadkeepError `corrupt` for a pack that is not there or is another one
+   * @throws ThreadkeepError `remote-damaged` for a pack that is not there or is another one
    */
   async text(pieces: readonly Piece[]): Promise<string> {
     const texts: string[] = [];
     for (const [pack, from, length] of pieces) {
       const text = (await this.#pack(pack)).slice(from, from + length);
-      if (text.length !== length) throw new ThreadkeepError("corrupt", `the file ${pack} is shorter than its list says`, { file: pack });
+      if (text.length !== length) throw new ThreadkeepError("remote-damaged", `the file ${pack} is shorter than its list says`, { file: pack });
       texts.push(text);
     }
     return texts.join("");
@@ -138,7 +138,7 @@ export class PackReader {
 
 /** The error of a file that a list names and that is not there. */
 export function isMissing(file: string): ThreadkeepError {
-  return new ThreadkeepError("corrupt", `the file ${file} is not there: its device has not finished, or somebody deleted it`, { file });
+  return new ThreadkeepError("remote-damaged", `the file ${file} is not there: its device has not finished, or somebody deleted it`, { file });
 }
 
 function count(traffic: Traffic, bytes: Uint8Array): void {
@@ -151,6 +151,6 @@ async function asked<T>(what: string, answer: Promise<T>): Promise<T> {
     return await answer;
   } catch (cause) {
     if (cause instanceof ThreadkeepError) throw cause;
-    throw new ThreadkeepError("unavailable", `the remote did not ${what}: ${cause instanceof Error ? cause.message : String(cause)}`, {}, cause);
+    throw new ThreadkeepError("remote-failed", `the remote did not ${what}: ${cause instanceof Error ? cause.message : String(cause)}`, {}, cause);
   }
 }

@@ -3,7 +3,7 @@
 import * as check from "../check.js";
 import { ThreadkeepError } from "../errors.js";
 import type { Records } from "../records.js";
-import { nodeModule } from "../runtime.js";
+import { nodeModule } from "../platform.js";
 import type { SyncRemote } from "./remote.js";
 
 /**
@@ -116,7 +116,7 @@ export interface HttpRemoteOptions {
 /**
  * A collection on a WebDAV server ([RFC 4918](https://www.rfc-editor.org/rfc/rfc4918)), such as Nextcloud's. It is made where there is none.
  *
- * @throws ThreadkeepError `bad-request` for what is no address; from its methods `unavailable`
+ * @throws ThreadkeepError `bad-request` for what is no address; from its methods `remote-failed`
  *
  * @example
  * ```ts
@@ -157,7 +157,7 @@ export function webdavRemote(url: string, options: HttpRemoteOptions = {}): Sync
  * [`aws4fetch`](https://github.com/mhart/aws4fetch).
  *
  * @param url the bucket's address, and the folder in it
- * @throws ThreadkeepError `bad-request` for what is no address; from its methods `unavailable`
+ * @throws ThreadkeepError `bad-request` for what is no address; from its methods `remote-failed`
  *
  * @example
  * ```ts
@@ -235,5 +235,5 @@ function asker({ headers = {}, fetch = globalThis.fetch }: HttpRemoteOptions): A
 }
 
 function failed(method: string, url: string, status: number): ThreadkeepError {
-  return new ThreadkeepError("unavailable", `${method} ${url} was answered with ${status}`, { status, url });
+  return new ThreadkeepError("remote-failed", `${method} ${url} was answered with ${status}`, { status, url });
 }

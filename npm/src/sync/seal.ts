@@ -67,14 +67,14 @@ export class Sealer {
   /**
    * The text of a file.
    *
-   * @throws ThreadkeepError `newer-version`; `corrupt`, which another passphrase looks like, too
+   * @throws ThreadkeepError `remote-newer`; `remote-damaged`, which another passphrase looks like, too
    */
   async open(bytes: Uint8Array, file: string): Promise<string> {
     const starts = (begin: Uint8Array) => begin.every((byte, at) => bytes[at] === byte);
     if (!starts(MAGIC)) {
       if (starts(MAGIC.subarray(0, 6)))
-        throw new ThreadkeepError("newer-version", `the file ${file} was written by a newer version of Threadkeep: update here`, { file });
-      throw new ThreadkeepError("corrupt", `the file ${file} is none of a sync, or its beginning is damaged`, { file });
+        throw new ThreadkeepError("remote-newer", `the file ${file} was written by a newer version of Threadkeep: update here`, { file });
+      throw new ThreadkeepError("remote-damaged", `the file ${file} is none of a sync, or its beginning is damaged`, { file });
     }
     const salt = bytes.slice(MAGIC.length, MAGIC.length + SALT);
     const { encrypt } = await this.#keysOf(salt);
@@ -82,7 +82,7 @@ export class Sealer {
     try {
       plain = new Uint8Array(await crypto.subtle.decrypt(algorithm(bytes.slice(MAGIC.length + SALT, HEAD), file), encrypt, bytes.slice(HEAD)));
     } catch (cause) {
-      throw new ThreadkeepError("corrupt", `the file ${file} does not open: it is damaged, or sealed with another passphrase`, { file }, cause);
+      throw new ThreadkeepError("remote-damaged", `the file ${file} does not open: it is damaged, or sealed with another passphrase`, { file }, cause);
     }
     this.#salt ??= salt;
     const length = new DataView(plain.buffer).getUint32(0);

@@ -123,7 +123,7 @@ async function headOf(files: Files, file: string): Promise<Head | undefined> {
   const text = await files.read(file);
   if (text === undefined) return undefined;
   const head = JSON.parse(text) as Head;
-  if (head.version > VERSION) throw new ThreadkeepError("newer-version", `the device of ${file} has a newer version of Threadkeep: update here`, { file });
+  if (head.version > VERSION) throw new ThreadkeepError("remote-newer", `the device of ${file} has a newer version of Threadkeep: update here`, { file });
   return head;
 }
 
@@ -338,10 +338,10 @@ class Session {
     try {
       await work();
     } catch (error) {
-      if (!(error instanceof ThreadkeepError) || !["corrupt", "newer-version"].includes(error.code)) throw error;
+      if (!(error instanceof ThreadkeepError) || !["remote-damaged", "remote-newer"].includes(error.code)) throw error;
       failures.push(error);
       const file = String(error.details["file"]);
-      if (error.code === "corrupt") this.#broken.add(file);
+      if (error.code === "remote-damaged") this.#broken.add(file);
       this.#skip(file, error.code, error.message);
     }
   }

@@ -4,7 +4,8 @@
 import * as check from "../check.js";
 import { unique } from "../digest.js";
 import { ThreadkeepError } from "../errors.js";
-import { recordKey, recordRange, type Records } from "../records.js";
+import type { Records } from "../records.js";
+import { recordKey, recordRange } from "../record-keys.js";
 import type { Threadkeep } from "../threadkeep.js";
 import type { StoreCommit } from "../stores/adapter.js";
 import { above, below, FileFailure, ROOT } from "./path.js";

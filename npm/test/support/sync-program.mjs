@@ -168,7 +168,7 @@ export async function syncProgram({ package: { sync }, open, devices = 3, seed, 
       return await sync(keeps[at], faulty.of(at), { passphrase: "a b c", device: NAMES[at] });
     } catch (error) {
       // The remote's own failures; nothing else may come out.
-      if (!(faulty.calm ? ["corrupt"] : ["unavailable", "corrupt"]).includes(error.code)) throw error;
+      if (!(faulty.calm ? ["remote-damaged"] : ["remote-failed", "remote-damaged"]).includes(error.code)) throw error;
       return undefined;
     }
   };

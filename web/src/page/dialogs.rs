@@ -30,6 +30,7 @@ pub fn title(dialog: &Dialog) -> &'static str {
         Dialog::Memory(_) => "Memory",
         Dialog::Connections => "Models",
         Dialog::Storage => "Storage and privacy",
+        Dialog::Sync => "Sync with other devices",
         Dialog::Palette => "Go to",
         Dialog::Keys => "Keys",
         Dialog::Help => "How to get an export",

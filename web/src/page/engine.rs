@@ -66,6 +66,8 @@ pub struct Engine {
     pub state: RwSignal<State>,
     /// How far the compaction that runs is: how many messages were summarised, and how many are being summarised.
     pub compacting: RwSignal<Option<(u32, u32)>>,
+    /// How far the sync that runs is: its step, how many conversations are done, and how many there are.
+    pub syncing: RwSignal<Option<(String, u32, u32)>>,
 }
 
 impl Engine {
@@ -75,6 +77,7 @@ impl Engine {
             inner: StoredValue::new_local(Inner::default()),
             state: RwSignal::new(State::Starting),
             compacting: RwSignal::new(None),
+            syncing: RwSignal::new(None),
         };
         engine.launch(false);
         engine
@@ -216,6 +219,7 @@ impl Engine {
                     super::browser::stop(&held);
                 }
             }
+            FromWorker::Syncing { step, done, total } => self.syncing.set(Some((step, done, total))),
             FromWorker::Compacting { done, now } => self.compacting.set(Some((done, now))),
             FromWorker::Changes(changes) => {
                 let listeners = self.inner.with_value(|inner| inner.listeners.clone());
@@ -283,6 +287,20 @@ impl Engine {
         let ticket = self.ticket();
         match self.request(ticket, ToWorker::Import { ticket }, Some(list.into()), Some(tell)).await? {
             (Reply::Imported(report), _) => Ok(*report),
+            _ => Err(stopped("the report did not arrive")),
+        }
+    }
+
+    /// Syncs with a folder, or with a server; see [`ToWorker::Sync`].
+    ///
+    /// # Errors
+    /// The engine's.
+    pub async fn sync(self, choice: String, directory: Option<JsValue>) -> Result<String, ErrorReply> {
+        let ticket = self.ticket();
+        let answer = self.request(ticket, ToWorker::Sync { ticket, choice }, directory, None).await;
+        self.syncing.set(None);
+        match answer? {
+            (Reply::Synced(report), _) => Ok(report),
             _ => Err(stopped("the report did not arrive")),
         }
     }

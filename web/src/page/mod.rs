@@ -42,6 +42,7 @@ mod sides;
 pub(crate) mod signs;
 mod state;
 mod storage;
+mod sync;
 mod talk;
 mod theme;
 mod thread;

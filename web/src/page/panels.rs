@@ -24,6 +24,7 @@ use super::shortcuts::Shortcuts;
 use super::side::Frames;
 use super::state::{Dialog, Page};
 use super::storage::StorageDialog;
+use super::sync::Sync;
 use super::welcome::HowTo;
 use crate::words::words;
 
@@ -68,6 +69,7 @@ fn body(page: Page, dialog: Dialog) -> AnyView {
         Dialog::Memory(at) => view! { <MemoryPanel page at/> }.into_any(),
         Dialog::Connections => view! { <ConnectionsPanel page/> }.into_any(),
         Dialog::Storage => view! { <StorageDialog page/> }.into_any(),
+        Dialog::Sync => view! { <Sync page/> }.into_any(),
         Dialog::Palette => view! { <PalettePanel page/> }.into_any(),
         Dialog::Keys => view! { <Shortcuts/> }.into_any(),
         Dialog::Help => view! { <HowTo/> }.into_any(),

@@ -63,6 +63,8 @@ pub enum Dialog {
     Connections,
     /// Storage and privacy.
     Storage,
+    /// Sync with other devices.
+    Sync,
     /// Where to?
     Palette,
     /// Keys.

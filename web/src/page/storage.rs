@@ -130,7 +130,7 @@ pub fn StorageDialog(page: Page) -> impl IntoView {
     view! {
         <p class="privacy">
             <Sign name="lock"/>
-            "Nothing leaves this machine but what you send to a model that you connect: your threads are read, kept and shown by this browser alone. There is no server, no account and no tracking."
+            "Nothing leaves this machine but what you send to a model that you connect, and what you sync, encrypted: your threads are read, kept and shown by this browser alone. There is no server, no account and no tracking."
         </p>
         <dl class="facts">
             <div><dt>"Threads"</dt><dd>{counts(|stats| format::count(stats.transcripts.into()))}</dd></div>
@@ -156,6 +156,14 @@ pub fn StorageDialog(page: Page) -> impl IntoView {
             >
                 <Sign name="export"/>
                 <span>"Export everything"</span>
+            </button>
+            <button
+                type="button"
+                data-testid="sync"
+                disabled=memory
+                on:click=move |_| page.dialog.set(Some(Dialog::Sync))
+            >
+                "Sync with other devices…"
             </button>
             <button type="button" data-testid="bin" on:click=move |_| page.dialog.set(Some(Dialog::Bin))>"Bin…"</button>
             <button

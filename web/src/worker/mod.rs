@@ -17,6 +17,7 @@ mod recall;
 mod remove;
 mod requests;
 mod shared_parts;
+mod sync;
 mod tabs;
 mod talk;
 
@@ -115,6 +116,7 @@ fn hear(data: &JsValue) {
         ToWorker::StopTurn => talk::stop(),
         ToWorker::Prompted { number, piece } => chrome::heard(number, piece),
         ToWorker::Summarised { number, answer } => browser::answered(number, answer),
+        ToWorker::Sync { ticket, choice } => spawn_local(serve(ticket, Work::Sync(choice, parts.get(1)))),
         ToWorker::Export { ticket, transcript, sharing } => {
             spawn_local(serve(ticket, Work::Export(transcript, sharing)));
         }
@@ -125,6 +127,7 @@ fn hear(data: &JsValue) {
 enum Work {
     Ask(Ask),
     Import(JsValue),
+    Sync(String, JsValue),
     Export(Option<TranscriptId>, Option<Sharing>),
 }
 
@@ -145,6 +148,7 @@ async fn serve(ticket: Ticket, work: Work) {
         (Ok(engine), Work::Ask(Ask::Talk(asked))) => loaded(parts::talk(engine, *asked)).await,
         (Ok(engine), Work::Ask(ask)) => answer(&engine, ask).await.map_err(|error| error.reply()),
         (Ok(engine), Work::Import(list)) => loaded(parts::import(engine, ticket, list)).await,
+        (Ok(engine), Work::Sync(choice, directory)) => loaded(parts::sync(engine, choice, directory)).await,
         (Ok(engine), Work::Export(transcript, sharing)) => {
             loaded(parts::export(engine, transcript, sharing)).await.map(|(blob, found)| {
                 beside = Some(blob.into());

@@ -17,7 +17,7 @@ use threadkeep_parts::part;
 use wasm_bindgen::{JsCast, JsValue};
 use web_sys::{Blob, File};
 
-use super::{Engine, STOP, files, find, inspect, recall, remove, requests, say, talk};
+use super::{Engine, STOP, files, find, inspect, recall, remove, requests, say, sync, talk};
 use crate::wire::{Find, FromWorker, Inspect, Journal, Recall, Remove, Reply, Talk, Ticket};
 
 type Answer = Pin<Box<dyn Future<Output = Result<Reply, ErrorReply>>>>;
@@ -29,6 +29,13 @@ part! {
             let report = read_archives(&engine, ticket, &list).await;
             report.map(|report| Reply::Imported(Box::new(report))).map_err(|error| error.reply())
         })
+    }
+}
+
+part! {
+    /// Syncs.
+    archives: pub fn sync(engine: Rc<Engine>, choice: String, directory: JsValue) -> Answer {
+        Box::pin(async move { sync::run(engine, choice, directory).await.map(Reply::Synced) })
     }
 }
 

@@ -3,7 +3,7 @@
 import type { RemoteThreadListAdapter, ThreadMessage } from "@assistant-ui/core";
 import * as check from "../../check.js";
 import { ThreadkeepError } from "../../errors.js";
-import { recordKey, recordRange } from "../../records.js";
+import { recordKey, recordRange } from "../../record-keys.js";
 import type { Threadkeep } from "../../threadkeep.js";
 import { discard } from "../shared/append.js";
 import { Queues } from "../shared/queues.js";

@@ -3,7 +3,7 @@
 
 import { badArgument } from "../../errors.js";
 import * as check from "../../check.js";
-import { recordKey, recordRange } from "../../records.js";
+import { recordKey, recordRange } from "../../record-keys.js";
 import { keyPart } from "../shared/keys.js";
 import type { SessionKey } from "@anthropic-ai/claude-agent-sdk";
 

@@ -10,7 +10,8 @@ import {
   type CheckpointTuple,
 } from "@langchain/langgraph-checkpoint";
 import { ThreadkeepError } from "../../errors.js";
-import { recordKey, recordParts, recordRange, type Records } from "../../records.js";
+import type { Records } from "../../records.js";
+import { recordKey, recordParts, recordRange } from "../../record-keys.js";
 import type { StoreRecord } from "../../stores/adapter.js";
 import { unframe } from "./frame.js";
 import type { ChannelValues, Ref } from "./values.js";

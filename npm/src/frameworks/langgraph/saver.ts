@@ -18,7 +18,8 @@ import {
 import type { RunnableConfig } from "@langchain/core/runnables";
 import { id as checkId, isObject, options as checkOptions, text } from "../../check.js";
 import { ThreadkeepError, badArgument } from "../../errors.js";
-import { recordKey, recordRange, type Records } from "../../records.js";
+import type { Records } from "../../records.js";
+import { recordKey, recordRange } from "../../record-keys.js";
 import type { Threadkeep } from "../../threadkeep.js";
 import type { StoreRecord } from "../../stores/adapter.js";
 import { Checkpoints, SHIFT, damaged, type Header } from "./checkpoints.js";

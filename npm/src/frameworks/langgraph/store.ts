@@ -18,7 +18,8 @@ import {
 } from "@langchain/langgraph-checkpoint";
 import { options as checkOptions, isObject } from "../../check.js";
 import { badArgument } from "../../errors.js";
-import { recordKey, recordParts, recordRange, type Records } from "../../records.js";
+import type { Records } from "../../records.js";
+import { recordKey, recordParts, recordRange } from "../../record-keys.js";
 import type { Threadkeep } from "../../threadkeep.js";
 import type { StoreRecord } from "../../stores/adapter.js";
 import { fulfils } from "./filter.js";

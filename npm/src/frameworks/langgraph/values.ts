@@ -5,7 +5,8 @@
 
 import type { SerializerProtocol } from "@langchain/langgraph-checkpoint";
 import { ThreadkeepError } from "../../errors.js";
-import { recordKey, type Records } from "../../records.js";
+import type { Records } from "../../records.js";
+import { recordKey } from "../../record-keys.js";
 import type { StoreRecord } from "../../stores/adapter.js";
 import { frame, unframe } from "./frame.js";
 

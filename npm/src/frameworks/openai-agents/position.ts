@@ -2,7 +2,8 @@
 // ends. It moves by compare-and-set, so that each change happens at once or not at all, whoever else writes; the head follows.
 
 import { ThreadkeepError } from "../../errors.js";
-import { recordKey, recordRange, type Records } from "../../records.js";
+import type { Records } from "../../records.js";
+import { recordKey, recordRange } from "../../record-keys.js";
 import type { Thread } from "../../handles/thread.js";
 import type { Threadkeep } from "../../threadkeep.js";
 import type { NodeInfo } from "../../lost.js";

@@ -1,7 +1,7 @@
 // Names as parts of keys.
 
 import { digest } from "../../digest.js";
-import { recordKey } from "../../records.js";
+import { recordKey } from "../../record-keys.js";
 
 /** So long a part of a key may be; longer ones are told apart by a hash. */
 const LONGEST = 150;

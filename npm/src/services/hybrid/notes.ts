@@ -1,7 +1,8 @@
 // What a hybrid remembers in its keep, under the name of its service: the conversations that are to be sent (`c`), what of each
 // transcript was sent (`t`, `s`, `a`), and what the service is still to forget (`x`).
 
-import { recordKey, recordRange, type Records } from "../../records.js";
+import type { Records } from "../../records.js";
+import { recordKey, recordRange } from "../../record-keys.js";
 import type { Threadkeep } from "../../threadkeep.js";
 import type { StoreRecord } from "../../stores/adapter.js";
 import type { MemoryScope } from "../types.js";

@@ -4,7 +4,8 @@
 
 import { digest } from "../../digest.js";
 import { ThreadkeepError } from "../../errors.js";
-import { recordKey, recordRange, type Records } from "../../records.js";
+import type { Records } from "../../records.js";
+import { recordKey, recordRange } from "../../record-keys.js";
 import type { StoreRecord } from "../../stores/adapter.js";
 
 /** Nodes whose bits lie in one record. */
