@@ -18,6 +18,7 @@ import { difference, digest, syncProgram } from "./support/sync-program.mjs";
 const { directoryRemote, folderRemote, recordsRemote, removeSyncDevice, s3Remote, sync, syncDevices, webdavRemote } = await import(
   pathToFileURL(join(installed, "dist/sync.js"))
 );
+const { Sealer } = await import(pathToFileURL(join(installed, "dist/sync/seal.js")));
 
 const ACTS = Number(process.env.THREADKEEP_ACTS ?? 150);
 const SEED = Number(process.env.THREADKEEP_SEED ?? Date.now() % 1_000_000);
@@ -199,6 +200,28 @@ test("a file that was damaged on the remote is written again by its device", asy
   const desk = await memory();
   await go(desk, "desk");
   await same(phone, desk);
+});
+
+test("the text of what was deleted leaves the remote, out of packs with other threads, too", async () => {
+  const laptop = await memory();
+  const at = fresh();
+  const go = syncer(folderRemote(at));
+  await say(laptop, "a thread that stays", "one");
+  await say(laptop, "words that go", "two");
+  const [{ id }] = await say(laptop, "a branch that goes", "one");
+  const plain = async () => {
+    const packs = readdirSync(at).filter((file) => file.endsWith(".pack"));
+    return (await Promise.all(packs.map((file) => new Sealer(passphrase).open(readFileSync(join(at, file)), file)))).join("");
+  };
+  await go(laptop, "laptop");
+  assert.match(await plain(), /words that go/);
+  await laptop.thread("two").clear();
+  await laptop.at(id).deleteBranch();
+  await go(laptop, "laptop");
+  await go(laptop, "laptop");
+  const left = await plain();
+  assert.ok(left.includes("a thread that stays") && !left.includes("words that go") && !left.includes("a branch that goes"));
+  assert.deepEqual((await go(laptop, "laptop")).sent, { files: 0, bytes: 0 });
 });
 
 test("a keep that was copied to another machine becomes a device of its own", async () => {

@@ -10,6 +10,9 @@ const SMALL = 400_000;
 /** So many small packs are written anew as one, and a text of so many pieces as one piece. */
 const MANY = 16;
 
+/** The size of a pack with something that was deleted: it is written anew, without that. */
+const SPOILT = Number.MAX_SAFE_INTEGER;
+
 /** The transcripts to write anew, whole: those of packs that are many and small, that are lost, or of which the most is not used any more. */
 export function worn(known: Known, listed: { has(file: string): boolean }): Set<string> {
   const used = new Map<string, number>();
@@ -34,15 +37,21 @@ export async function publish(
   onSent: (done: number, total: number) => void,
 ): Promise<void> {
   const writer = new PackWriter(files, known.device);
-  for (const id of [...known.transcripts.keys()]) if (!known.removed.has(id)) known.transcripts.delete(id);
+  for (const [id, own] of known.transcripts) {
+    if (known.removed.has(id)) continue;
+    known.transcripts.delete(id);
+    spoil(known, [...own.log, ...own.beside]);
+  }
   let done = 0;
   for (const [id, said] of seen.changed) {
     onSent(done, seen.changed.size);
     done += 1;
     const before = again.has(id) ? undefined : known.transcripts.get(id);
     const digests: [string, string] = [await digest(said.log), await digest(said.beside)];
+    const log = await pieces(writer, said.log, before?.log, before?.digests[0]);
+    if (before !== undefined && before.log[0] !== log[0]) spoil(known, before.log);
     known.transcripts.set(id, {
-      log: await pieces(writer, said.log, before?.log, before?.digests[0]),
+      log,
       beside: await pieces(writer, said.beside, before?.beside, before?.digests[1]),
       mark: seen.marks.get(id) ?? "",
       digests,
@@ -53,6 +62,11 @@ export async function publish(
   for (const [pack, size] of writer.packs) known.packs.set(pack, size);
   const used = new Set(allPieces(known).map(([pack]) => pack));
   for (const pack of [...known.packs.keys()]) if (!used.has(pack)) known.packs.delete(pack);
+}
+
+/** Notes that packs have something that was deleted. */
+function spoil(known: Known, pieces: readonly Piece[]): void {
+  for (const [pack] of pieces) if (known.packs.has(pack)) known.packs.set(pack, SPOILT);
 }
 
 /** The pieces of a text: those of before, and one for what is new at its end. */

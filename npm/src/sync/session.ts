@@ -250,8 +250,8 @@ class Session {
       known.apart.push(...apart);
       isRevived ||= changed.some((key) => /^(gone|deleted):/.test(key) && known.registers.value(key) !== "true");
     }
-    // What was left out as deleted is wanted now.
-    if (isRevived) for (const taken of known.taken.values()) taken.transcripts = {};
+    // What was left out as deleted is wanted now; devices whose lists were not read have it, too.
+    if (isRevived) for (const device of known.taken.keys()) known.taken.set(device, { index: "", transcripts: {} });
     return { heads, indexes };
   }
 

@@ -260,12 +260,12 @@ export async function syncProgram({ package: { sync }, open, devices = 3, seed, 
         const names = await threads(keep);
         if (names.length === 0) return;
         const summarize = async () => JSON.stringify({ statements: [`It was ${word()}.`], facts: [] });
-        await keep
+        const refused = await keep
           .thread(of(names))
-          .compact({ keepTurns: 1, summarize, summarizer: "script" })
-          .catch((error) => {
-            if (!["summary-refused", "bad-request"].includes(error.code)) throw error;
-          });
+          .compact({ keepTurns: below(2), summarize, summarizer: "script" })
+          .then(() => false)
+          .catch((error) => error.code === "summary-refused" || Promise.reject(error));
+        if (!refused) counts.compacted = (counts.compacted ?? 0) + 1;
       },
     ],
     deleteBranch: [
