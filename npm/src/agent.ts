@@ -46,6 +46,9 @@ const BELOW = { conversation: SEND.conversation, signal: SEND.signal };
 /** How much later than the engine's clock a timer looks, in milliseconds, so that it does not come too early. */
 const LATER = 15;
 
+/** Lets `watcher` hear all that an agent does; what comes back ends that. @internal */
+export let watched: (agent: Agent, watcher: (event: AgentEvent, keep: Threadkeep) => void) => () => void;
+
 /**
  * An agent, which answers the messages of its mailbox. A message that answers a known message continues that message's chain. A message
  * that names a conversation continues that conversation. Any other message begins a transcript. Two answers to the same message are two
@@ -65,6 +68,11 @@ export class Agent {
   #opening: Promise<Handle> | undefined;
   #handle: Handle | undefined;
   #closed = false;
+
+  static {
+    watched = (agent, watcher) => agent.#watch((event) => watcher(event, agent.#keep));
+  }
+
   /** What was begun and is not over. */
   readonly #underWay = new Set<Promise<unknown>>();
   /** What ends turns that take too long, by node. */
