@@ -204,7 +204,7 @@ test("what is wrong is said in words, with its exit code", () => {
   assert.match(run(["--help"], at).stdout, /threadkeep import \[PATH…\] \[--watch\] .*all sessions that this machine has/);
   assert.match(run([], at).stdout, /threadkeep serve/);
   const { stdout } = run(["completion", "bash"], at);
-  assert.match(stdout, /^complete -W "serve import search list show stats export sync check doctor --folder .*--version" -o default threadkeep\n$/);
+  assert.match(stdout, /^complete -W "serve import search list show stats export sync continue check doctor --folder .*--version" -o default threadkeep\n$/);
   assert.equal(spawnSync("bash", ["-n"], { input: stdout }).status, 0);
 });
 

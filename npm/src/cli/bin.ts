@@ -22,6 +22,7 @@ const OPTIONS = {
   port: { type: "string" },
   thread: { type: "string" },
   format: { type: "string" },
+  in: { type: "string" },
   help: { type: "boolean", short: "h" },
   version: { type: "boolean" },
 } as const;
@@ -88,6 +89,7 @@ async function main(): Promise<void> {
     port,
     thread,
     format,
+    in: program,
     help: _,
     version: __,
     ...place
@@ -103,6 +105,7 @@ async function main(): Promise<void> {
     devices,
     thread,
     format,
+    in: program,
     limit: whole("limit", limit, 20, 1_000),
     port: whole("port", port, 4_321, 65_535),
   };

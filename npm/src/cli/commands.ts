@@ -2,11 +2,14 @@
 // The commands of `threadkeep`: each gets what was asked for, prints its result and ends.
 
 import process from "node:process";
+import { mkdir, writeFile } from "node:fs/promises";
+import { dirname, join } from "node:path";
 import { once } from "node:events";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { ImportReport } from "../generated/archive.js";
 import type { TranscriptInfo } from "../generated/node.js";
 import type { Threadkeep } from "../index.js";
+import { SESSION_FORMATS, writeSession } from "../sessions.js";
 import { checkCases } from "./check.js";
 import { doctor } from "./doctor.js";
 import { FORMATS, exported } from "./export.js";
@@ -15,7 +18,7 @@ import { importAlways, importOnce, type Told } from "./import.js";
 import { explained, openPlace, Trouble, type Place } from "./place.js";
 import { count, dye, line, print, progress, say, table, when } from "./print.js";
 import { serve } from "./serve.js";
-import { sessions } from "./sessions.js";
+import { folderOf, sessions } from "./sessions.js";
 import { syncer } from "./sync.js";
 
 /** What a command was called with. */
@@ -33,6 +36,7 @@ export interface Call {
   port: number;
   thread: string | undefined;
   format: string | undefined;
+  in: string | undefined;
 }
 
 /** A command. */
@@ -86,6 +90,11 @@ export const COMMANDS: Readonly<Record<string, Command>> = {
     about: "Bring this keep and a folder or WebDAV server to the same state, encrypted; list the devices there",
     run: syncCommand,
   },
+  continue: {
+    usage: `THREAD --in ${SESSION_FORMATS.join("|")}`,
+    about: "Write a thread as a session of that program, for the working folder, and say how to go on with it there",
+    run: continueCommand,
+  },
   check: {
     usage: "[PATH…] [--update]",
     about: "Compare the prompts of case files with the approved ones in threadkeep.lock; approve them",
@@ -125,6 +134,24 @@ async function serveCommand({ port, json }: Call): Promise<void> {
   if (!json) say("The page keeps its own threads, in your browser. Drop archives on it to bring them in.");
   await once(told(), "abort");
   await close();
+}
+
+async function continueCommand({ words, place, in: program, json }: Call): Promise<void> {
+  const what = words.join(" ");
+  if (what === "") throw new Trouble("which thread? threadkeep list shows them");
+  const format = SESSION_FORMATS.find((one) => one === program);
+  if (format === undefined) throw new Trouble(`in which program? threadkeep continue THREAD --in ${SESSION_FORMATS.join("|")}`);
+  await within(place, async (keep) => {
+    const { id, leaf } = meant(await keep.transcripts(), what);
+    const { file, text, resume, left } = await writeSession(keep, { format, leaf: leaf ?? id, cwd: process.cwd() });
+    const path = join(folderOf(format), file);
+    await mkdir(dirname(path), { recursive: true });
+    await writeFile(path, text, { flag: "wx" });
+    if (json) return print(JSON.stringify({ path, resume, left }));
+    say(`Written: ${path}`);
+    if (left > 0) say(`${count(left, "message")} left out: instructions, or results of calls that nobody made`);
+    print(resume);
+  });
 }
 
 async function syncCommand({ words, place, devices, watch, json }: Call): Promise<void> {
