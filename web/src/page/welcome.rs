@@ -203,7 +203,7 @@ fn Empty(page: Page) -> impl IntoView {
             </details>
             <p class="privacy">
                 <Sign name="lock"/>
-                "Nothing leaves this machine but what you send to a model that you connect: your threads are read, kept and shown by this browser alone."
+                "Nothing leaves this machine but what you send to a model that you connect, and what you sync, encrypted: your threads are read, kept and shown by this browser alone."
             </p>
         </div>
     }
