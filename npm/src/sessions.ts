@@ -36,13 +36,6 @@ export interface WrittenSession {
   left: number;
 }
 
-/** What a format gives. @internal */
-export interface Written {
-  lines: object[];
-  file: string;
-  resume: string;
-}
-
 const OPTIONS = { format: (value: unknown, argument: string) => check.oneOf(value, SESSION_FORMATS, argument), leaf: check.id, cwd: check.text } as const;
 
 /**

@@ -1,7 +1,6 @@
 // Claude Code: `~/.claude/projects/<folder>/<session>.jsonl`, a line a message, each with the id of the one above it.
 
-import type { Written } from "../sessions.js";
-import type { Piece, Step } from "./turns.js";
+import type { Piece, Step, Written } from "./turns.js";
 
 const block = (piece: Piece): object =>
   "text" in piece ? { type: "text", text: piece.text } : { type: "image", source: { type: "base64", media_type: piece.media, data: piece.data } };

@@ -1,8 +1,7 @@
 // Codex: `~/.codex/sessions/<year>/<month>/<day>/rollout-<time>-<session>.jsonl`, items of OpenAI's Responses API. Events beside them are for
 // its own display.
 
-import type { Written } from "../sessions.js";
-import type { Piece, Step } from "./turns.js";
+import type { Piece, Step, Written } from "./turns.js";
 
 const words = (pieces: readonly Piece[]): string => pieces.map((piece) => ("text" in piece ? piece.text : "[image]")).join("\n");
 

@@ -1,7 +1,6 @@
 // pi: `~/.pi/agent/sessions/--<folder>--/<time>_<session>.jsonl`, version 3: a tree of entries by `id` and `parentId`.
 
-import type { Written } from "../sessions.js";
-import type { Piece, Step } from "./turns.js";
+import type { Piece, Step, Written } from "./turns.js";
 
 const block = (piece: Piece): object => ("text" in piece ? { type: "text", text: piece.text } : { type: "image", data: piece.data, mimeType: piece.media });
 

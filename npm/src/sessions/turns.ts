@@ -29,6 +29,13 @@ export interface Branch {
   left: number;
 }
 
+/** A session of a program: its lines, its file below the program's folder of sessions, and the command that goes on with it. */
+export interface Written {
+  lines: object[];
+  file: string;
+  resume: string;
+}
+
 /** Says in a result's place that there is none: no provider takes a call without one. */
 const NO_RESULT = "There is no result of this call.";
 
