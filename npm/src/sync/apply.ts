@@ -52,6 +52,9 @@ export class Importer {
 /** The first line of a file of our own format. */
 const HEADER = '{"threadkeep":1}\n';
 
+/** A register of what is not here yet, or is damaged here, waits. Everything else is the storage's own fault. */
+const NOT_NOW: readonly string[] = ["missing-node", "missing-thread", "missing-transcript", "missing-parent", "cycle", "damaged", "corrupt", "bad-request"];
+
 /** Brings the registers of this keep to what `known.registers` says, but for deletions. What cannot be done now is left for the next time. */
 export async function apply(keep: SyncKeep, known: Known): Promise<void> {
   const records: string[] = [];
@@ -91,7 +94,7 @@ async function isDone(keep: SyncKeep, kind: ReturnType<typeof partsOf>[0], of: s
         return false;
     }
   } catch (error) {
-    if (["missing-node", "missing-thread", "missing-transcript", "bad-request"].includes((error as { code: string }).code)) return false;
+    if (NOT_NOW.includes((error as { code: string }).code)) return false;
     throw error;
   }
 }

@@ -98,14 +98,21 @@ export async function syncOnce(keep: SyncKeep, remote: SyncRemote, options: Sync
   return new Session(keep, new Files(remote, sealer), options).run(known);
 }
 
-/** The devices on a remote, by name. */
+/** The devices on a remote, by name. One whose file is damaged is left out, unless all are. */
 export async function devicesOn(remote: SyncRemote, passphrase: string): Promise<SyncDevice[]> {
   const files = new Files(remote, new Sealer(passphrase));
   const found: SyncDevice[] = [];
+  let failure: unknown;
   for (const file of headsIn(await files.list())) {
-    const head = await headOf(files, file);
-    if (head !== undefined) found.push(deviceOf(file, head));
+    try {
+      const head = await headOf(files, file);
+      if (head !== undefined) found.push(deviceOf(file, head));
+    } catch (error) {
+      if ((error as { code?: unknown }).code !== "remote-damaged") throw error;
+      failure ??= error;
+    }
   }
+  if (found.length === 0 && failure !== undefined) throw failure;
   return found.sort((a, b) => (a.name < b.name ? -1 : 1));
 }
 
