@@ -381,7 +381,7 @@ test("an answer whose beginning is heard after its question was stored is shown,
       await context.addInitScript(() => {
         const { get, set } = Object.getOwnPropertyDescriptor(Worker.prototype, "onmessage");
         // The first byte of a message is the place of its variant: `Heard` in `FromWorker` of web/src/wire.rs.
-        const HEARD = 7;
+        const HEARD = 8;
         const late = (handler) =>
           function hear(event) {
             if (event.data?.[0]?.[0] !== HEARD) return handler.call(this, event);

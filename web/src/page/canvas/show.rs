@@ -122,6 +122,9 @@ impl Canvas {
         state.target = old.target.take();
         state.stale = std::mem::take(&mut old.stale);
         state.chosen = old.chosen.take().filter(|id| state.outline.rows.iter().any(|row| row.id == *id));
+        // Nobody asks for it again where the compactions are as they were. Where a pin has changed it, the new one is on its way.
+        let alike = state.chosen.is_some() && old.outline.cards == state.outline.cards;
+        state.carrier = old.carrier.take().filter(|_| alike);
         match start {
             Start::Fork(row) => state.anchor = Anchor::Row(*row, self.offset_of(*row).unwrap_or(TOP)),
             // Where an answer grows, its end is followed for as long as the reader is there.
