@@ -10,6 +10,7 @@ export function unique(): string {
   return hex(crypto.getRandomValues(new Uint8Array(16)));
 }
 
-function hex(bytes: Uint8Array): string {
+/** Bytes as hex digits. @internal */
+export function hex(bytes: Uint8Array): string {
   return Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("");
 }

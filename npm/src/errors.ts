@@ -16,8 +16,8 @@ import type { ModelFailureCode } from "./model/model.js";
  * A model at the end of a connection ({@link connect}): a {@link ModelFailureCode}.
  * Your callback: `embedding-failed` (`embed` failed, or what it gave are no vectors; searches by words go on).
  * A memory service beside the keep: `memory-service` (`details.reason` says why).
- * A remote of a sync: `remote-failed` (it does not answer, or refuses: `details.status`), `remote-damaged` (a file of it does not open: it is damaged,
- * or the passphrase is another one; `details.file`), `remote-newer` (a device there has a newer version).
+ * A remote of a sync: `remote-failed` (it does not answer, or refuses: `details.status`), `remote-newer` (a device there has a newer version),
+ * `remote-damaged` (the file `details.file` does not open). A damaged file and another passphrase look alike.
  * The module: `init-failed`, `panicked` (a bug: reload; what was acknowledged is safe), `internal`.
  */
 export type ThreadkeepErrorCode =

@@ -32,7 +32,7 @@ const OPTIONS = { passphrase: check.text, device: check.text, onProgress: check.
  * ```ts
  * import { folderRemote, sync } from "threadkeep/sync";
  *
- * const { messages, others } = await sync(keep, folderRemote("/home/ann/Dropbox/threads"), { passphrase, device: "laptop" });
+ * const { messages, others } = await sync(keep, folderRemote("/media/stick/threads"), { passphrase, device: "laptop" });
  * console.log(`${messages} messages came in from ${others.map(({ name }) => name).join(", ")}`);
  * ```
  */

@@ -63,7 +63,7 @@ for (const format of SESSION_FORMATS)
     const keep = await memory();
     const thread = keep.thread("main");
     await thread.append([{ role: "system", content: "Be brief." }, ...TALK]);
-    const { file, text, resume, left } = await writeSession(keep, { format, leaf: "main", cwd: "/home/ann/my project" });
+    const { file, text, resume, left } = await writeSession(keep, { format, leaf: "main", cwd: "/srv/my project" });
     assert.equal(left, 1);
     const again = await readBack(file, text);
     // Codex says nothing of failures.

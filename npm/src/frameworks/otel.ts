@@ -34,9 +34,9 @@ const PROVIDERS: Readonly<Record<Provider, string>> = {
 type Event<T extends AgentEvent["type"]> = Extract<AgentEvent, { type: T }>;
 
 /**
- * Makes spans of what an agent does from now on: `invoke_agent` for a turn, and below it `chat` for each request to the model, `execute_tool`
- * for each call of a tool and `compact` for a compaction. Requests have model, provider and tokens, cached ones too. What fails has the
- * status of an error and its code as `error.type`.
+ * Makes spans of what an agent does from now on. A turn is `invoke_agent`. Below it are `chat` for each request to the model, `execute_tool`
+ * for each call of a tool, and `compact` for a compaction. Requests have model, provider and tokens, cached ones too. A failure has the
+ * status of an error, and its code as `error.type`.
  *
  * @returns a function that ends it, and the spans that are open
  * @throws ThreadkeepError `bad-request`

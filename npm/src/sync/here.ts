@@ -3,7 +3,7 @@
 import type { SyncKeep } from "./keep.js";
 import type { Known } from "./known.js";
 import { type Said, read } from "./lines.js";
-import { type End, NOTHING, canonical, keyOf, partsOf } from "./registers.js";
+import { type End, NOTHING, canonical, isDeletion, keyOf, partsOf } from "./registers.js";
 
 /** What one look found. */
 export interface Look {
@@ -66,7 +66,7 @@ export class Looker {
   /** What was deleted since it was published, or came back. */
   async #deletions(marks: Look["marks"], changed: Look["changed"], here: Look["here"]): Promise<void> {
     const known = this.#known;
-    for (const [key, value] of known.here) if (["gone", "deleted"].includes(partsOf(key)[0])) here.set(key, value);
+    for (const [key, value] of known.here) if (isDeletion(key)) here.set(key, value);
     for (const [id, { nodes }] of changed) {
       here.delete(keyOf("deleted", id));
       for (const node of nodes) here.delete(keyOf("gone", node));

@@ -1,9 +1,9 @@
 // What a keep knows of a remote: who it is there, what it last published and took in. It lies in the keep's own records, so that it is
 // there exactly as long as the data it speaks of.
 
+import { unique } from "../digest.js";
 import { recordKey } from "../record-keys.js";
 import type { SyncKeep } from "./keep.js";
-import { hex } from "./seal.js";
 import type { Piece } from "./packs.js";
 import { type Apart, Registers, type Register } from "./registers.js";
 
@@ -154,7 +154,7 @@ export class Known {
 }
 
 function newDevice(): string {
-  return hex(crypto.getRandomValues(new Uint8Array(8)));
+  return unique().slice(0, 16);
 }
 
 function parse<T>(bytes: Uint8Array | undefined): T | undefined {

@@ -1,6 +1,7 @@
 // Texts in packs: files of up to about 4 MB that are never changed. A text is a list of pieces, each a stretch of a pack.
 
 import { ThreadkeepError } from "../errors.js";
+import { putRecent } from "./recent.js";
 import type { SyncRemote } from "./remote.js";
 import type { Sealer } from "./seal.js";
 
@@ -129,8 +130,7 @@ export class PackReader {
     if (text === undefined) {
       text = await this.#files.read(name);
       if (text === undefined) throw isMissing(name);
-      if (this.#packs.size >= KEPT) for (const first of [...this.#packs.keys()].slice(0, 1)) this.#packs.delete(first);
-      this.#packs.set(name, text);
+      putRecent(this.#packs, name, text, KEPT);
     }
     return text;
   }

@@ -1,5 +1,6 @@
 // What the page's worker asks of `npm/src/sync`: a sync of the page's engine, which answers as `web/src/worker/sync.rs` says.
 
+import { base64 } from "../bytes.js";
 import { ThreadkeepError, fromWasm } from "../errors.js";
 import { locks } from "../locks.js";
 import type { SyncKeep } from "./keep.js";
@@ -36,7 +37,7 @@ export async function run({ ask, tell, choice, directory }: Given): Promise<stri
   try {
     const remote: SyncRemote =
       directory === null
-        ? webdavRemote(url, user === "" ? {} : { headers: { authorization: `Basic ${base64(`${user}:${password}`)}` } })
+        ? webdavRemote(url, user === "" ? {} : { headers: { authorization: `Basic ${base64(new TextEncoder().encode(`${user}:${password}`))}` } })
         : directoryRemote(directory);
     if (remove !== null) await removeFrom(remote, remove);
     const options = { passphrase, device, onProgress: ({ step, done, total }: { step: string; done: number; total: number }) => tell(step, done, total) };
@@ -46,10 +47,6 @@ export async function run({ ask, tell, choice, directory }: Given): Promise<stri
     const { code, message } = error instanceof ThreadkeepError ? error : { code: "internal", message: error instanceof Error ? error.message : String(error) };
     return JSON.stringify({ error: { code, message, details: null } });
   }
-}
-
-function base64(text: string): string {
-  return btoa(String.fromCharCode(...new TextEncoder().encode(text)));
 }
 
 /** The page's engine as a keep. */

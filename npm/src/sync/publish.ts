@@ -1,9 +1,9 @@
 // What changed here goes into packs. A log only grows, but for deletions, so that mostly what is new is sent.
 
+import { digest } from "../digest.js";
 import type { Look } from "./here.js";
 import type { Known, OwnTranscript } from "./known.js";
 import { type Files, PackWriter, type Piece } from "./packs.js";
-import { hex } from "./seal.js";
 
 /** Packs of fewer characters are small. */
 const SMALL = 400_000;
@@ -77,8 +77,4 @@ async function pieces(writer: PackWriter, text: string, before: readonly Piece[]
   const rest = goesOn ? text.slice(length) : text;
   if (rest !== "") kept.push(await writer.add(rest));
   return kept;
-}
-
-async function digest(text: string): Promise<string> {
-  return hex(new Uint8Array(await crypto.subtle.digest("SHA-256", new TextEncoder().encode(text))));
 }

@@ -51,6 +51,11 @@ export function partsOf(key: string): [kind: Kind, of: string] {
   return [key.slice(0, colon) as Kind, key.slice(colon + 1)];
 }
 
+/** Whether a register says of something whether it is deleted. */
+export function isDeletion(key: string): boolean {
+  return ["gone", "deleted"].includes(partsOf(key)[0]);
+}
+
 /** JSON text that is the same for equal values, whatever the order of their fields. */
 export function canonical(value: unknown): string {
   return JSON.stringify(value ?? null, (_, item: unknown) =>

@@ -14,7 +14,7 @@ import type { SyncRemote } from "./remote.js";
  *
  * @example
  * ```ts
- * await sync(keep, folderRemote("/media/ann/stick/threads"), { passphrase });
+ * await sync(keep, folderRemote("/media/stick/threads"), { passphrase });
  * ```
  */
 export function folderRemote(folder: string): SyncRemote {

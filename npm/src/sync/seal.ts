@@ -3,7 +3,9 @@
 // A file is `tksync01`, 16 bytes of salt, 12 bytes of nonce, and what AES-256-GCM makes of the rest, with the file's name as additional
 // data: a file under another name does not open. The key is PBKDF2-HMAC-SHA-256 of the passphrase, 600,000 rounds (OWASP, 2023).
 
+import { hex } from "../digest.js";
 import { ThreadkeepError } from "../errors.js";
+import { putRecent } from "./recent.js";
 
 const MAGIC = new TextEncoder().encode("tksync01");
 const SALT = 16;
@@ -99,8 +101,7 @@ export class Sealer {
     let keys = derived.get(name);
     if (keys === undefined) {
       keys = derive(this.#passphrase, salt);
-      derived.set(name, keys);
-      if (derived.size > KEPT) for (const first of [...derived.keys()].slice(0, 1)) derived.delete(first);
+      putRecent(derived, name, keys, KEPT);
     }
     return keys;
   }
@@ -123,9 +124,4 @@ function algorithm(iv: Bytes, file: string): AesGcmParams {
 
 async function through(bytes: Bytes, stream: CompressionStream | DecompressionStream): Promise<Bytes> {
   return new Uint8Array(await new Response(new Blob([bytes]).stream().pipeThrough(stream)).arrayBuffer());
-}
-
-/** Bytes as hex digits. */
-export function hex(bytes: Uint8Array): string {
-  return [...bytes].map((byte) => byte.toString(16).padStart(2, "0")).join("");
 }

@@ -9,7 +9,7 @@ import { Known, type Published } from "./known.js";
 import { taken } from "./lines.js";
 import { Files, PackReader, type Traffic, isMissing } from "./packs.js";
 import { publish, worn } from "./publish.js";
-import { type End, type Register, keyOf, partsOf } from "./registers.js";
+import { type End, type Register, isDeletion, keyOf, partsOf } from "./registers.js";
 import type { SyncRemote } from "./remote.js";
 import { Sealer } from "./seal.js";
 
@@ -255,7 +255,7 @@ class Session {
     for (const [, index] of indexes.values()) {
       const { changed, apart } = known.registers.merge(index.registers);
       known.apart.push(...apart);
-      isRevived ||= changed.some((key) => /^(gone|deleted):/.test(key) && known.registers.value(key) !== "true");
+      isRevived ||= changed.some((key) => isDeletion(key) && known.registers.value(key) !== "true");
     }
     // What was left out as deleted is wanted now; devices whose lists were not read have it, too.
     if (isRevived) for (const device of known.taken.keys()) known.taken.set(device, { index: "", transcripts: {} });
@@ -388,5 +388,5 @@ function moveDeadHeads({ registers, here, device }: Known, lost: ReadonlySet<str
 /** The registers that two looks give differently, but for deletions. */
 function differences(before: ReadonlyMap<string, string>, now: ReadonlyMap<string, string>): Set<string> {
   const keys = [...new Set([...before.keys(), ...now.keys()])];
-  return new Set(keys.filter((key) => before.get(key) !== now.get(key) && !/^(gone|deleted):/.test(key)));
+  return new Set(keys.filter((key) => before.get(key) !== now.get(key) && !isDeletion(key)));
 }
