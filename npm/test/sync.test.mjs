@@ -18,6 +18,8 @@ import { difference, digest, syncProgram } from "./support/sync-program.mjs";
 const { directoryRemote, folderRemote, recordsRemote, removeSyncDevice, s3Remote, sync, syncDevices, webdavRemote } = await import(
   pathToFileURL(join(installed, "dist/sync.js"))
 );
+const { syncKeep } = await import(pathToFileURL(join(installed, "dist/sync/keep.js")));
+const { syncOnce } = await import(pathToFileURL(join(installed, "dist/sync/session.js")));
 const { Sealer } = await import(pathToFileURL(join(installed, "dist/sync/seal.js")));
 
 const ACTS = Number(process.env.THREADKEEP_ACTS ?? 150);
@@ -133,6 +135,33 @@ test("pins, titles, strategies, settings, facts and what supersedes them come al
   assert.deepEqual(await laptop.thread("main").pins(), []);
   assert.equal((await laptop.memory.facts({ superseded: true })).length, 2);
   assert.deepEqual(await laptop.settings.get(null, { own: true }), {});
+  await same(laptop, phone);
+});
+
+test("a sync that is cut off while a fact is written anew loses none", async () => {
+  const [laptop, phone] = [await memory(), await memory()];
+  const remote = folderRemote(fresh());
+  const go = syncer(remote);
+  const { id } = await laptop.memory.remember({ fact: "Ann likes tea." });
+  for (const [keep, name] of [
+    [laptop, "laptop"],
+    [phone, "phone"],
+  ])
+    await go(keep, name);
+  await laptop.memory.editFact(id, { fact: "Ann likes coffee." });
+  await go(laptop, "laptop");
+  const cut = { ...syncKeep(phone), importOwn: () => Promise.reject(new Error("cut off")) };
+  await assert.rejects(syncOnce(cut, remote, { passphrase }), /cut off/);
+  assert.deepEqual(await phone.memory.facts(), []);
+  for (const [keep, name] of [
+    [phone, "phone"],
+    [laptop, "laptop"],
+  ])
+    await go(keep, name);
+  assert.deepEqual(
+    (await phone.memory.facts()).map(({ fact }) => fact),
+    ["Ann likes coffee."],
+  );
   await same(laptop, phone);
 });
 

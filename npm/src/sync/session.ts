@@ -164,7 +164,7 @@ class Session {
     const again = sent === undefined ? new Set(known.transcripts.keys()) : worn(known, new Set(listed));
     const looker = new Looker(keep, known, (done, total) => this.#tell("reading", done, total));
     let seen = await looker.look(again);
-    note(known, seen);
+    note(known, seen, known.isSettled ? undefined : cutOff(known, seen.here));
 
     const { heads, indexes } = await this.#others(known, headsIn(listed));
     // What others could not read is written anew.
@@ -383,6 +383,11 @@ function moveDeadHeads({ registers, here, device }: Known, lost: ReadonlySet<str
     if (partsOf(key)[0] !== "head" || end === undefined || value === end) continue;
     if (lost.has(key) || isDead(JSON.parse(value) as End | null)) registers.write(key, end, device, false);
   }
+}
+
+/** Records of the memory that are not here. The last sync was cut off, perhaps after it had forgotten them to write them anew. */
+function cutOff(known: Known, here: ReadonlyMap<string, string>): Set<string> {
+  return new Set([...known.here.keys()].filter((key) => partsOf(key)[0] === "memory" && !here.has(key)));
 }
 
 /** The registers that two looks give differently, but for deletions. */
