@@ -18,6 +18,9 @@ use crate::words::words;
 /// The key under which it stands where the reader syncs. Neither the passphrase nor the password is kept.
 const KEPT: &str = "threadkeep.sync";
 
+/// How the address of a WebDAV server looks.
+const EXAMPLE: &str = "https://cloud.example.org/remote.php/dav/files/ann/threads/";
+
 /// Where the reader syncs, as it is kept.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 #[serde(default)]
@@ -231,20 +234,8 @@ pub fn Sync(page: Page) -> impl IntoView {
                 </select>
             </label>
             <Place form kept=kept.clone()/>
-            <label class="field-line">
-                <span>"Passphrase"</span>
-                <input
-                    type="password"
-                    autocomplete="off"
-                    placeholder="The same on all devices"
-                    data-testid="sync-passphrase"
-                    node_ref=form.passphrase
-                />
-            </label>
-            <label class="field-line">
-                <span>"This device"</span>
-                <input placeholder="Browser" value=kept.device.clone() data-testid="sync-device" node_ref=form.device/>
-            </label>
+            <Field name="Passphrase" kind="password" hint="The same on all devices" testid="sync-passphrase" element=form.passphrase/>
+            <Field name="This device" hint="Browser" value=kept.device.clone() testid="sync-device" element=form.device/>
             <div class="choice">
                 <button type="submit" class="first" data-testid="sync-now" disabled=move || form.busy.get()>
                     "Sync now"
@@ -277,26 +268,38 @@ fn Place(form: Form, kept: Kept) -> impl IntoView {
                 }
             }
         >
-            <label class="field-line">
-                <span>"Address"</span>
-                <input
-                    type="url"
-                    placeholder="https://cloud.example.org/remote.php/dav/files/ann/threads/"
-                    value=kept.url.clone()
-                    data-testid="sync-url"
-                    node_ref=form.url
-                />
-            </label>
-            <label class="field-line">
-                <span>"User"</span>
-                <input autocomplete="username" value=kept.user.clone() data-testid="sync-user" node_ref=form.user/>
-            </label>
-            <label class="field-line">
-                <span>"Password"</span>
-                <input type="password" autocomplete="off" data-testid="sync-password" node_ref=form.password/>
-            </label>
+            <Field name="Address" kind="url" hint=EXAMPLE value=kept.url.clone() testid="sync-url" element=form.url/>
+            <Field name="User" value=kept.user.clone() testid="sync-user" element=form.user/>
+            <Field name="Password" kind="password" testid="sync-password" element=form.password/>
             <p class="faint">"The server must let this page ask it (CORS). Password and passphrase are not kept."</p>
         </Show>
+    }
+}
+
+/// A field with its name.
+#[component]
+fn Field(
+    name: &'static str,
+    #[prop(default = "text")] kind: &'static str,
+    #[prop(optional)] hint: &'static str,
+    #[prop(optional)] value: String,
+    testid: &'static str,
+    element: NodeRef<html::Input>,
+) -> impl IntoView {
+    // The browser keeps no password here, and proposes no other.
+    let autocomplete = if kind == "password" { "off" } else { "on" };
+    view! {
+        <label class="field-line">
+            <span>{name}</span>
+            <input
+                type=kind
+                autocomplete=autocomplete
+                placeholder=hint
+                value=value
+                data-testid=testid
+                node_ref=element
+            />
+        </label>
     }
 }
 
